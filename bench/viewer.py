@@ -36,10 +36,10 @@ USABLE = """
 const measured = (window.measured = {});
 let isReady = false;
 function firstRow() {
-  for (const row of document.querySelectorAll("[data-turn]:not([aria-current], [data-turn='0'])")) {
+  for (const row of document.querySelectorAll("[data-turn]:not([data-turn='0'])")) {
     const box = row.getBoundingClientRect();
-    const list = row.closest(".turns, .rows").getBoundingClientRect();
-    if (box.height && box.top >= list.top && box.bottom <= list.bottom) return row;
+    const list = row.closest(".rows")?.getBoundingClientRect() ?? { top: 0, bottom: innerHeight };
+    if (box.height && box.top < list.bottom && box.bottom > list.top) return row;
   }
 }
 function look() {
@@ -49,10 +49,11 @@ function look() {
     if (!row) return;
     measured.rows = performance.now();
     measured.turn = row.dataset.turn;
-    row.click();
+    for (const part of row.matches("article") ? row.querySelectorAll(".step summary") : [row]) part.click();
   }
-  const shown = document.querySelector("#turn .which, #detail h2")?.textContent;
-  if (shown === `turn ${measured.turn}` && document.querySelector("#turn pre, #detail pre")) {
+  const shown = document.querySelector("#detail h2")?.textContent;
+  const isShown = shown === `turn ${measured.turn}` && document.querySelector("#detail pre");
+  if (isShown || document.querySelector(`#t${measured.turn} [open] pre`)) {
     measured.usable = performance.now();
   }
 }
@@ -63,7 +64,7 @@ SEEN = """
 const seen = (window.seen = {});
 new MutationObserver(() => {
   const now = Date.now();
-  for (const row of document.querySelectorAll("#rows tr[data-turn]")) {
+  for (const row of document.querySelectorAll("#turns [data-turn]")) {
     seen[`${row.dataset.turn} row`] ??= now;
     if (row.querySelector(".success")) seen[`${row.dataset.turn} outcome`] ??= now;
   }
@@ -267,8 +268,8 @@ def _open_turns(browser: Browser, server: Server, agent: str) -> None:
         page.goto(f"{server.base}/agents/{agent}")
         last = int(page.locator("#slider").get_attribute("max") or 0)
         for number in range(1, TURNS + 1):
-            page.goto(f"{server.base}/agents/{agent}?turn={last * number // TURNS}&tab=packet")
-            page.get_by_role("heading", name="Packet").first.wait_for(timeout=LIMIT_MS)
+            page.goto(f"{server.base}/agents/{agent}?turn={last * number // TURNS}")
+            page.locator(".label", has_text="Packet").first.wait_for(timeout=LIMIT_MS)
 
 
 def _seen_p95(browser: Browser, root: Path, environ: dict[str, str], turns: int) -> float:

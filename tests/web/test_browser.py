@@ -1,7 +1,6 @@
 """The pages in a real browser, served by the real command."""
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,57 +59,36 @@ def test_from_the_link_to_the_cause(browser: Browser, link: str, failed: Planted
         page.get_by_role("link", name="src/price.py:total", exact=True).click()
         expect(page.locator(".sentence")).to_contain_text("The summary of check at turn 1 lost")
         expect(page.locator("#badge .badge.good")).to_contain_text("anchored in its run")
-        page.get_by_role("link", name="Raw | Packet").click()
-        expect(page.get_by_role("heading", name="Raw output")).to_be_visible()
+        page.get_by_role("link", name="1", exact=True).click()
+        expect(page.locator("#t1")).to_be_focused()
+        expect(page.locator("#t1 p.lost")).to_contain_text("The packet did not say this")
 
 
-def test_turns_tabs_slider_keys_and_history(browser: Browser, link: str, failed: Planted) -> None:
+def test_turns_keys_and_records(browser: Browser, link: str, failed: Planted) -> None:
     with opened_page(browser) as page:
         open_agent(page, link, failed.agent_id)
-        for name in ("Why", "Raw | Packet", "Prompt", "Candidates", "Files", "Events"):
-            page.get_by_role("link", name=name, exact=True).click()
-            # a tab is in the history once it is loaded, also the one that was there before
-            expect(page.locator("#turn[aria-busy]")).to_have_count(0)
-            expect(page.locator("[data-tab][aria-current]")).to_have_text(name)
-        page.locator("#t1").click()
-        expect(page.locator(".which")).to_have_text("turn 1")
-        expect(page.locator("[data-tab][aria-current]")).to_have_text("Events")
-        page.locator("#slider").fill("3")
-        expect(page.locator(".which")).to_have_text("turn 3")
-        page.locator("h1").click()
-        page.keyboard.press("k")
-        expect(page.locator(".which")).to_have_text("turn 2")
         expect(page.locator("#t2")).to_have_attribute("aria-current", "true")
-        page.go_back()
-        expect(page.locator(".which")).to_have_text("turn 2")
-        expect(page.locator("[data-tab][aria-current]")).to_have_text("Events")
-        for _ in range(6):
-            page.go_back()
-        expect(page.locator("[data-tab][aria-current]")).to_have_text("Why")
-        assert "turn=" not in page.url
-        page.go_forward()
-        page.reload()
-        expect(page.locator(".which")).to_have_text("turn 2")
-        page.get_by_role("link", name="Raw | Packet").click()
-        page.get_by_label("compare with turn").fill("1")
-        page.get_by_role("button", name="Compare").click()
-        expect(
-            page.get_by_role("heading", name=re.compile("Changes of the packet"))
-        ).to_be_visible()
+        page.keyboard.press("j")
+        expect(page.locator("#t3")).to_be_focused()
+        page.keyboard.press("k")
+        expect(page.locator("#t2")).to_be_focused()
+        page.locator("#t2 .record > summary").click()
+        expect(page.locator("#t2 .prompt")).to_contain_text("SHA-256 of the bytes")
+        page.get_by_role("link", name="5", exact=True).click()
+        expect(page.locator("#e5")).to_be_in_viewport()
+        expect(page.locator("#e5 details")).to_have_attribute("open", "")
 
 
 def test_everything_works_without_scripts(browser: Browser, link: str, failed: Planted) -> None:
     with opened_page(browser, scripts=False) as page:
         open_agent(page, link, failed.agent_id)
-        page.get_by_role("link", name="Prompt").click()
-        expect(page.locator(".which")).to_have_text("turn 2")
-        page.get_by_role("link", name="1", exact=True).click()
-        expect(page.locator(".which")).to_have_text("turn 1")
-        expect(page.locator("#slider")).to_be_hidden()
+        page.locator("#t1 .record > summary").click()
+        page.locator("#t1").get_by_role("link", name="Prompt and events").click()
+        expect(page.locator("#t1 .prompt")).to_contain_text("SHA-256 of the bytes")
         page.get_by_role("link", name="verify").click()
         expect(page.locator(".badge.good")).to_be_visible()
         page.locator("a.where").click()
-        expect(page.locator(".which")).to_have_text("turn 2")
+        expect(page.locator("#t2")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -124,8 +102,7 @@ def test_pages_are_accessible(
         page.wait_for_url("**/")
         base = link.partition("/start")[0]
         addresses = ["/", "/judge", "/impact", f"/runs/{failed.run_id}"]
-        tabs = ("why", "packet", "prompt", "candidates", "files", "events")
-        addresses += [f"/agents/{failed.agent_id}?turn=2&tab={tab}" for tab in tabs]
+        addresses += [f"/agents/{failed.agent_id}", f"/agents/{failed.agent_id}?turn=2&record=1"]
         addresses += [f"/runs/{failed.run_id}/review"]
         addresses += ["/nodes?name=total", "/nodes/node:src/price.py:total", "/nothing"]
         for address in addresses:
@@ -143,10 +120,9 @@ def test_hostile_text_does_nothing(
         open_agent(page, link, failed.agent_id)
         base = page.url.partition("?")[0]
         for turn in range(4):
-            for tab in ("why", "packet", "prompt", "candidates", "files", "events"):
-                page.goto(f"{base}?turn={turn}&tab={tab}")
-                assert page.evaluate("window.hit") is None
-                assert page.locator("iframe, img, svg, style").count() == 0
+            page.goto(f"{base}?turn={turn}&record=1")
+            assert page.evaluate("window.hit") is None
+            assert page.locator("iframe, img, svg, style").count() == 0
 
 
 def test_new_turns_appear_while_an_agent_runs(
@@ -160,9 +136,11 @@ def test_new_turns_appear_while_an_agent_runs(
         open_agent(page, link, failed.agent_id)
         expect(page.locator("#status")).to_have_text("running")
         expect(page.locator("#t2")).to_have_count(0)
-        expect(page.locator("#turn")).to_contain_text("No tool ran in this turn")
+        page.locator("#t1 .record > summary").focus()
+        expect(page.locator("#t1 .step", has_text="Result")).to_have_count(0)
         write(lines[start])
-        expect(page.locator("#turn")).to_contain_text("is assigned and never used")
+        expect(page.locator("#t1")).to_contain_text("is assigned and never used")
+        expect(page.locator("#t1 .record > summary")).to_be_focused()
         _set_hidden(page, hidden=True)
         for line in lines[start + 1 :]:
             write(line)
@@ -170,7 +148,6 @@ def test_new_turns_appear_while_an_agent_runs(
         expect(page.locator("#t3")).to_have_count(0)
         _set_hidden(page, hidden=False)
         expect(page.locator("#t3")).to_contain_text("check_again()")
-        assert page.locator("#slider").get_attribute("max") == "3"
         write(None)
         expect(page.locator("#status .failed")).to_have_text("failed")
         expect(page.locator("#badge .badge.good")).to_be_visible()
@@ -249,5 +226,5 @@ def test_a_server_that_ends_is_named(browser: Browser, user: Remora, failed: Pla
         with served(failed.root, user) as link:
             open_agent(page, link, failed.agent_id)
             expect(page.locator("#badge .badge.good")).to_be_visible()
-        page.get_by_role("link", name="Prompt").click()
-        expect(page.locator(".problem")).to_contain_text("Turn 2 cannot be shown")
+        page.locator("#t2 .record > summary").click()
+        expect(page.locator(".problem")).to_contain_text("This cannot be shown")

@@ -44,10 +44,10 @@ def tabs_of(copied: Path, agent_id: str, home: Path) -> str:
     with client_of(copied, home) as pages:
         texts = [pages.get(f"/agents/{agent_id}").text]
         for turn in range(4):
-            for tab in ("why", "packet", "prompt", "candidates", "files", "events"):
-                part = pages.get(f"/agents/{agent_id}/turns/{turn}?tab={tab}")
-                assert part.status_code == 200
-                texts.append(part.text)
+            for part in ("", "?why=1"):
+                answer = pages.get(f"/agents/{agent_id}/turns/{turn}{part}")
+                assert answer.status_code == 200
+                texts.append(answer.text)
     return "\n".join(texts)
 
 
@@ -84,11 +84,9 @@ def test_an_unreadable_line_is_one_row(failed: Planted, copied: Path, tmp_path: 
     stream.write_bytes(b"".join(lines))
     with client_of(copied, tmp_path) as pages:
         text = pages.get(f"/agents/{failed.agent_id}/rows").text
-        assert text.count("is not an event") == 1
-        assert f"line {number + 1} is not an event" in text
+        assert text.count(f'<p class="problem">line {number + 1} is not an event</p>') == 1
         assert text.count("data-turn=") == 4
-        assert "is not an event" in pages.get(f"/agents/{failed.agent_id}/turns/3?tab=packet").text
-        assert "check" in pages.get(f"/agents/{failed.agent_id}/turns/3?tab=events").text
+        assert "check" in pages.get(f"/agents/{failed.agent_id}/turns/3").text
         badge = pages.get(f"/streams/{failed.agent_id}/badge").text
         assert f"not what was recorded: line {number + 1}" in badge
 
@@ -128,7 +126,7 @@ def test_data_of_a_wrong_type_is_left_out_or_named(
         assert pages.get(f"/agents/{failed.agent_id}/rows").status_code == 200
         if "model_request" in wrong:
             assert "is not an event" in pages.get(f"/agents/{failed.agent_id}/rows").text
-            text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=prompt").text
+            text = pages.get(f"/agents/{failed.agent_id}/turns/1").text
             assert "is not a valid model_request" in text
     assert shared_agent(copied, tmp_path, failed.agent_id)
 
@@ -158,7 +156,7 @@ def test_a_text_that_was_removed_is_shown_as_a_reference(
 
     rewrite(stream_of(copied, failed.agent_id), change)
     with client_of(copied, tmp_path) as pages:
-        text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=packet").text
+        text = pages.get(f"/agents/{failed.agent_id}").text
         assert "its first line" in text
 
 
@@ -202,7 +200,7 @@ def test_events_of_later_versions_are_shown(failed: Planted, copied: Path, tmp_p
 
     rewrite(stream_of(copied, failed.agent_id), later)
     with client_of(copied, tmp_path) as pages:
-        text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=events").text
+        text = pages.get(f"/agents/{failed.agent_id}/turns/1").text
         assert "of_a_later_version" in text
 
 
@@ -222,8 +220,8 @@ def test_huge_and_deep_outputs_are_cut(
             stream.read_bytes().replace(b'"raw_output":"deep"', b'"raw_output":' + deep)
         )
     with client_of(copied, tmp_path) as pages:
-        for tab in ("packet", "events"):
-            part = pages.get(f"/agents/{failed.agent_id}/turns/1?tab={tab}")
+        for address in ("?turn=1", "/turns/1"):
+            part = pages.get(f"/agents/{failed.agent_id}{address}")
             assert part.status_code == 200
             assert len(part.content) < 500_000
 

@@ -35,10 +35,10 @@ def test_a_failed_call_shows_its_host_calls_and_the_line_of_its_script(
     user: Remora, tmp_path: Path
 ) -> None:
     pages, planted = shown(REFUSED_EDIT, user, tmp_path)
-    text = pages.get(f"/agents/{planted.agent_id}?turn=1&tab=packet").text
+    text = pages.get(f"/agents/{planted.agent_id}?turn=1").text
     assert "edit_text(&#34;src/price.py&#34;, 5, &#34;unused = order.coupon&#34;, null)" in text
     assert "begins with 4 white space characters, not 0" in text
-    assert text.count('<span class="del">') == 1
+    assert text.count('<span class="del">') == 3, "in each turn"
     failing = text.partition('<span class="del">')[2].partition("\n")[0]
     assert "edit_text(target" in failing
     assert '<li class="failed">1 failed</li>' in pages.get("/").text, "failed jobs of the run"
@@ -46,13 +46,11 @@ def test_a_failed_call_shows_its_host_calls_and_the_line_of_its_script(
 
 def test_a_refused_submission_shows_its_checks(user: Remora, tmp_path: Path) -> None:
     pages, planted = shown(WRONG_CHOICE, user, tmp_path)
-    text = pages.get(f"/agents/{planted.agent_id}?turn=2&tab=packet").text
-    assert "refused by the check defined_names: src/price.py:6: Undefined name `subtotal`" in text
-    assert '<span class="bad">failed</span></td><td>src/price.py:6: Undefined name' in text
-    why = pages.get(f"/agents/{planted.agent_id}?turn=1&tab=why").text
-    refused = re.search(rf'href="/agents/{planted.agent_id}\?turn=(\d)&amp;tab=events#(e\d+)"', why)
+    text = pages.get(f"/agents/{planted.agent_id}?turn=2").text
+    assert '<li class="bad">defined_names: src/price.py:6: Undefined name' in text
+    refused = re.search(rf'href="/agents/{planted.agent_id}\?turn=(\d)&amp;record=1#(e\d+)"', text)
     assert refused is not None
-    events = pages.get(f"/agents/{planted.agent_id}?turn={refused[1]}&tab=events").text
+    events = pages.get(f"/agents/{planted.agent_id}?turn={refused[1]}&record=1").text
     assert f'<tr id="{refused[2]}">' in events
 
 
@@ -64,7 +62,7 @@ def test_a_conflict_is_named_everywhere(user: Remora, tmp_path: Path) -> None:
     assert "Review 1 change</a>: 1 conflict" in run
     assert "1 conflict</li>" in run
     agent = pages.get(f"/agents/{planted.agent_id}").text
-    assert 'data-tab="why" aria-current="page"' in agent
+    assert '<p class="sentence">Conflict: the change of turn 1' in agent
     assert '<span class="state conflict">conflict</span>' in agent
 
 
@@ -91,17 +89,19 @@ def test_both_versions_of_a_conflict_are_shown_and_it_is_not_accepted(
 @pytest.mark.slow
 def test_what_the_budget_dropped_is_beside_the_packet(user: Remora, tmp_path: Path) -> None:
     pages, planted = shown(BUDGET_DROPPED, user, tmp_path)
-    text = pages.get(f"/agents/{planted.agent_id}?turn=7&tab=packet").text
-    trimmed = re.findall(r'<tr id="t(\d)"(?:(?!</tr>).)*<div class="trimmed">', text, re.DOTALL)
-    assert trimmed == list("23456789"), "each turn after the 12 lines were found"
-    dropped = text.partition("Dropped by the budget")[2]
+    text = pages.get(f"/agents/{planted.agent_id}?turn=7").text
+    turns = text.split("<article")[1:]
+    trimmed = [number for number, turn in enumerate(turns) if '<span class="trimmed">' in turn]
+    assert trimmed == [2, 3, 4, 5, 6, 7, 8, 9], "each turn after the 12 lines were found"
+    dropped = turns[7].partition("The packet did not say")[2]
+    assert re.match(r" \d+ parts: the budget left out at most \d+ tokens</summary>", dropped)
     assert "line 18 of the function prints order.weekend_fee" in dropped
     assert "Removed line 7" in dropped
-    prompt = pages.get(f"/agents/{planted.agent_id}?turn=7&tab=prompt").text
+    prompt = pages.get(f"/agents/{planted.agent_id}/turns/7").text
     assert re.search(r"messages [\d.,]+ (KB|bytes) \+ tools [\d.,]+ (KB|bytes)", prompt)
     assert prompt.index("<h3>Decoding</h3>") < prompt.index("SHA-256 of the bytes")
-    refused = text.partition("<h2>Turns</h2>")[2].count("line 18 still prints order.weekend_fee")
-    assert refused == 4, "in each of the three refused submissions, and in the checks of this one"
+    refused = [number for number, turn in enumerate(turns) if '<li class="bad">check.pym' in turn]
+    assert refused == [7, 8, 9], "each of the refused submissions"
 
 
 @pytest.mark.slow
@@ -110,5 +110,4 @@ def test_each_planted_failure_opens_with_its_cause(user: Remora, tmp_path: Path)
     for number, case in enumerate(ALL):
         pages, planted = shown(case, user, tmp_path / str(number))
         text = pages.get(f"/agents/{planted.agent_id}").text
-        assert 'data-tab="why" aria-current="page"' in text, case.name
         assert '<p class="sentence">' in text, case.name

@@ -16,8 +16,6 @@ from tests.cli.conftest import new_repository, write
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import client_of
 
-TABS = ("why", "packet", "prompt", "candidates", "files", "events")
-
 
 def test_a_run_lists_its_jobs_with_the_cause_of_failures(
     pages: TestClient, failed: Planted
@@ -35,37 +33,40 @@ def test_an_agent_that_failed_opens_at_the_turn_of_the_cause(
     pages: TestClient, failed: Planted
 ) -> None:
     text = pages.get(f"/agents/{failed.agent_id}").text
-    assert re.search(r'<tr id="t2" data-turn="2" aria-current="true">', text)
-    assert re.search(r'data-tab="why" aria-current="page"', text)
+    assert re.search(r'id="t2" data-turn="2" tabindex="-1" aria-current="true">', text)
+    assert '<p class="sentence">The summary of check at turn 1 lost the error' in text
     assert text.count("data-turn=") == 4
 
 
-@pytest.mark.parametrize("tab", TABS)
-def test_each_tab_shows_each_turn(pages: TestClient, failed: Planted, tab: str) -> None:
+def test_what_is_recorded_of_each_turn_is_shown(pages: TestClient, failed: Planted) -> None:
     for turn in range(4):
-        part = pages.get(f"/agents/{failed.agent_id}/turns/{turn}?tab={tab}")
-        assert part.status_code == 200
-        assert '<p class="problem">' not in part.text
-        assert f'data-tab="{tab}" aria-current="page"' in part.text
+        part = pages.get(f"/agents/{failed.agent_id}/turns/{turn}").text
+        assert '<p class="problem">' not in part
+        opened = pages.get(f"/agents/{failed.agent_id}?turn={turn}&record=1").text
+        assert part.strip() in opened
 
 
-def test_the_row_of_the_turn_in_which_the_agent_failed(pages: TestClient, failed: Planted) -> None:
-    row = pages.get(f"/agents/{failed.agent_id}/rows?from=3").text
-    assert '<span class="failed">failed</span>' in row
-    assert 'class="success"' not in row
+def test_the_turn_in_which_the_agent_failed(pages: TestClient, failed: Planted) -> None:
+    turn = pages.get(f"/agents/{failed.agent_id}/rows?from=3").text
+    assert '<span class="state failed">failed</span>' in turn
+    assert '<span class="state success">' not in turn
 
 
-def test_raw_output_and_packet_are_beside_each_other(pages: TestClient, failed: Planted) -> None:
-    text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=packet").text
-    raw, packet = text.split("<h2>Packet before the call</h2>")
-    assert "is assigned and never used" in raw
-    assert "is assigned and never used" not in packet
-    after = pages.get(f"/agents/{failed.agent_id}/turns/2?tab=packet&against=1").text
-    assert "/recent_actions/0" in after.replace("<wbr>", "")
+def test_an_error_is_marked_where_the_packet_lost_it(pages: TestClient, failed: Planted) -> None:
+    text = pages.get(f"/agents/{failed.agent_id}").text
+    first, second, third = text.split("<article")[2:]
+    mark = "<b>The packet did not say this</b> <code>price.py:5: error: name &#39;unused&#39;"
+    assert mark in first
+    assert mark in second
+    assert mark not in third, "no model decided after it"
+    change = (
+        '<li class="add"><code>/recent_actions/0</code> <ins>check: Checked price.py</ins></li>'
+    )
+    assert change in second.replace("<wbr>", "")
 
 
 def test_the_prompt_is_shown_with_the_hash_of_its_bytes(pages: TestClient, failed: Planted) -> None:
-    text = pages.get(f"/agents/{failed.agent_id}/turns/2?tab=prompt").text
+    text = pages.get(f"/agents/{failed.agent_id}/turns/2").text
     sent = pages.get(f"/agents/{failed.agent_id}/turns/2/prompt")
     assert sha256(sent.content).hexdigest() in text
     assert "at most" in text, "the estimate is an upper bound"
@@ -100,7 +101,7 @@ def test_what_does_not_exist_is_a_page_that_says_so(pages: TestClient, address: 
 
 
 def test_a_turn_that_does_not_exist_is_named(pages: TestClient, failed: Planted) -> None:
-    text = pages.get(f"/agents/{failed.agent_id}/turns/99?tab=packet").text
+    text = pages.get(f"/agents/{failed.agent_id}/turns/99").text
     assert "has no turn 99" in text
     assert "its turns are 0 to 3" in text
 
@@ -191,19 +192,20 @@ def test_turns_are_found_anywhere_in_a_stream(tmp_path: Path) -> None:
     assert last_turn(stream) == 999
 
 
-def test_the_packet_of_a_large_stream_is_read_afterwards(
+def test_the_packets_of_a_large_stream_are_read_afterwards(
     pages: TestClient, failed: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"/agents/{failed.agent_id}/turns/1"
-    whole = {tab: pages.get(f"{address}?tab={tab}").text for tab in TABS}
+    agent = f"/agents/{failed.agent_id}"
+    whole = pages.get(f"{agent}/rows").text
+    why = pages.get(f"{agent}/turns/2?why=1").text
     monkeypatch.setattr("remora.web.agent_records._LARGE", 100)
-    first = {tab: pages.get(f"{address}?tab={tab}").text for tab in TABS}
-    assert {tab for tab in TABS if "data-whole=" in first[tab]} == {"why", "packet", "candidates"}
-    assert "is assigned and never used" in first["packet"]
-    assert "<h2>Packet</h2>" not in first["packet"]
-    for tab in TABS:
-        assert pages.get(f"{address}?tab={tab}&whole=1").text == whole[tab]
-    assert 'data-tab="packet" aria-current="page"' in pages.get(f"/agents/{failed.agent_id}").text
+    first = pages.get(agent).text
+    assert "read all of it to show the packets" in first
+    assert f'data-part="{agent}/turns/3?why=1"' in first
+    assert "is assigned and never used" in first
+    assert ">Packet</b>" not in first
+    assert pages.get(f"{agent}/rows?whole=1").text == whole
+    assert pages.get(f"{agent}/turns/3?why=1").text == why
 
 
 @pytest.mark.parametrize("start", ["1", "0", "-1", "many", "1" * 5000])
@@ -225,16 +227,15 @@ def test_a_number_that_is_none_or_too_long_is_no_error(
     agent = f"/agents/{failed.agent_id}"
     for address in (f"{agent}/turns/{number}", f"{agent}/turns/1/lines/{number}"):
         assert pages.get(address).status_code == 404
-    for name in ("turn", "from", "against"):
-        assert pages.get(f"{agent}?{name}={number}").status_code == 200
+    assert pages.get(f"{agent}?turn={number}").status_code == 200
+    assert pages.get(f"{agent}/rows?from={number}").status_code == 200
     assert pages.get(f"/live{agent}?after={number}").status_code == 200
 
 
 def test_all_turns_are_reached_from_any_rows(
     pages: TestClient, failed: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.web.agent_page.ROWS", 2)
-    monkeypatch.setattr("remora.web.agent_records.AgentRecord.rows.__defaults__", (0, 2))
+    monkeypatch.setattr("remora.web.agent_page.TURNS", 2)
     agent = f"/agents/{failed.agent_id}"
 
     def turns(text: str) -> list[str]:
@@ -244,18 +245,17 @@ def test_all_turns_are_reached_from_any_rows(
         links = re.findall(rf'href="([^"]*)"[^>]*>{name} turns', text)
         return unescape(links[0]) if links else ""
 
-    last = pages.get(f"{agent}?turn=3&from=3").text
-    assert (turns(last), address(last, "later")) == (["3"], "")
+    last = pages.get(f"{agent}?turn=3").text
+    assert (turns(last), address(last, "later")) == (["2", "3"], "")
     before = pages.get(address(last, "earlier")).text
-    assert turns(before) == ["1", "2"]
-    assert 'data-turn="2" aria-current' in before
-    first = pages.get(address(before, "earlier")).text
-    assert (turns(first), address(first, "earlier")) == (["0", "1"], "")
-    assert 'data-turn="2"' in pages.get(address(first, "later")).text
+    assert turns(before) == ["0", "1"]
+    assert re.search(r'data-turn="1" [^>]*aria-current', before)
+    assert address(before, "earlier") == ""
+    assert 'data-turn="2"' in pages.get(address(before, "later")).text
 
     earlier = pages.get(f"{agent}/rows?before=3").text
     assert (turns(earlier), address(earlier, "later")) == (["1", "2"], "")
-    assert pages.get(f"{agent}/rows?before=1").text.count("<tr") == 1
+    assert turns(pages.get(f"{agent}/rows?before=1").text) == ["0"]
     later = pages.get(f"{agent}/rows?after=0").text
     assert (turns(later), address(later, "earlier")) == (["1", "2"], "")
 

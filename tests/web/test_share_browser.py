@@ -23,7 +23,7 @@ from tests.web.test_share_file import tell_secret
 
 pytestmark = pytest.mark.slow
 
-TABS = ("Why", "Raw | Packet", "Prompt", "Candidates", "Files", "Events")
+TABS = ("Why", "Turn", "Prompt", "Events")
 Open = Callable[[str], Page]
 
 
@@ -78,7 +78,7 @@ def test_tabs_keys_rows_and_the_slider_select(show: Open, html: str, failed: Pla
         expect(page.locator(".tabs [aria-current]")).to_have_text(name)
         expect(page.locator(".turn .tab:visible")).to_have_count(1)
         seen[name] = page.locator(".turn .tab:visible").inner_text()
-    assert "Checked price.py" in seen["Raw | Packet"]
+    assert "Checked price.py" in seen["Turn"]
     assert "SHA-256 of the bytes" in seen["Prompt"]
     assert "tool_result" in seen["Events"]
     page.keyboard.press("j")
@@ -434,7 +434,7 @@ def test_without_scripts_all_turns_can_be_read(
         expect(page.locator(".proof .badge.wait")).to_contain_text("not checked")
         for turn in (0, 1, 3):
             page.locator(f"details[data-turn='{turn}'] > summary").click()
-        expect(page.locator("section.tab.packet:visible")).to_have_count(4)
+        expect(page.locator("section.tab.turn:visible")).to_have_count(4)
         expect(page.locator(".slider")).to_be_hidden()
 
 

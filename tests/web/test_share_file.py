@@ -33,7 +33,7 @@ def html(failed: Planted, tmp_path: Path) -> str:
 def test_it_has_a_row_and_the_tabs_of_each_turn(html: str, failed: Planted) -> None:
     for turn in range(4):
         assert f'<tr id="{failed.agent_id}-row-{turn}"' in html
-        for tab in ("packet", "prompt", "candidates", "files"):
+        for tab in ("turn", "prompt"):
             assert f'id="{failed.agent_id}-t{turn}-{tab}"' in html
     assert "The summary of check at turn 1 lost the error" in html
     assert '<p class="problem">' not in html

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import ClassVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
@@ -25,22 +25,17 @@ class PageLinks:
 
     in_file: ClassVar = False
 
-    def row(self, _agent_id: str, turn: int) -> str:
-        """Return the ID of a turn's row."""
-        return f"t{turn}"
-
     def agent(self, agent_id: str) -> str:
         """Return the address of an agent."""
         return f"/agents/{quote(agent_id, safe='')}"
 
-    def turn(self, agent_id: str, turn: int, tab: str = "") -> str:
-        """Return the address of a turn, or of one of its tabs."""
-        query = {"turn": turn} | ({"tab": tab} if tab else {})
-        return f"{self.agent(agent_id)}?{urlencode(query)}"
+    def turn(self, agent_id: str, turn: int, _tab: str = "") -> str:
+        """Return the address of a turn."""
+        return f"{self.agent(agent_id)}?turn={turn}#t{turn}"
 
     def event(self, agent_id: str, turn: int, seq: int) -> str:
-        """Return the address of an event in the list of its turn's events."""
-        return f"{self.turn(agent_id, turn, 'events')}#e{seq}"
+        """Return the address of an event in the record of its turn."""
+        return f"{self.agent(agent_id)}?turn={turn}&record=1#e{seq}"
 
 
 class FileLinks:

@@ -1,4 +1,4 @@
-"""The page of an agent: a row for each turn, and the tabs of the selected turn."""
+"""The page of an agent: its result, and its turns as a conversation."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,32 +19,60 @@ from remora.runs.report.job_texts import done_summary
 from remora.statuses import RUNNING
 from remora.trace.read.reader import read_events, typed_payload
 from remora.web.addresses import query_number
-from remora.web.agent_records import ROWS, AgentRecord, open_agent
+from remora.web.agent_records import TURNS, AgentRecord, open_agent
 from remora.web.html_responses import download, page
 from remora.web.tabs.recorded_tabs import sent_bytes
-from remora.web.tabs.tab_list import tab_values
+from remora.web.tabs.tab_list import RECORD, tab_values
+from remora.web.tabs.turn_tab import turn_values
+from remora.web.turn_rows import TurnRow
 
 
 def agent_page(invocation: Invocation, request: Request) -> Response:
-    """Return the page of an agent, with the rows around the selected turn."""
+    """Return the page of an agent, with the turns around the selected one."""
     agent = open_agent(invocation, request.path_params["agent"])
-    turn, first = query_number(request, "turn"), query_number(request, "from")
+    turn = query_number(request, "turn")
     if turn is None:
         turn = agent.turn_to_show
-    rows = agent.rows(max(0, turn - ROWS // 2) if first is None else first)
+    is_open = "record" in request.query_params
     return page(
         "agent.html",
         agent=agent,
-        turn=turn,
-        rows=[*rows],
-        size=ROWS,
+        turns=shown_turns(agent, max(0, turn - TURNS // 2), TURNS, request),
         is_earlier=False,
         is_later=False,
         is_running=agent.status == RUNNING,
         result=_result(agent),
         summary=done_summary,
-        **_requested_values(request, agent, turn, _tab(request, agent)),
+        why=tab_values(agent, turn, "why") if agent.has_failed and not agent.is_large else None,
+        selected=turn,
+        recorded=turn if is_open else None,
+        record_tabs=_record(agent, turn) if is_open else (),
     )
+
+
+class ShownTurn(NamedTuple):
+    """A turn on the page."""
+
+    turn: int
+    row: TurnRow
+    values: dict[str, Any]
+
+
+def shown_turns(
+    agent: AgentRecord, first: int, number: int | None, request: Request | None = None
+) -> list[ShownTurn]:
+    """Return turns from `first` on. A large stream is read for packets only if asked to."""
+    if not agent.is_large or (request is not None and "whole" in request.query_params):
+        last = agent.last_turn if number is None else first + number
+        agent.read_packets(range(first - 1, last + 1), last)
+    return [
+        ShownTurn(record.turn, record.row, turn_values(record))
+        for record in agent.turns(first, number)
+    ]
+
+
+def _record(agent: AgentRecord, turn: int) -> list[dict[str, Any]]:
+    return [{**tab_values(agent, turn, tab.name), "turn": turn} for tab in RECORD]
 
 
 class JobResult(NamedTuple):
@@ -78,33 +106,34 @@ def _result(agent: AgentRecord) -> JobResult | None:
     return None
 
 
-def rows_part(invocation: Invocation, request: Request) -> Response:
-    """Return rows of an agent: all around a turn, or those before or after the ones of a page."""
+def turns_part(invocation: Invocation, request: Request) -> Response:
+    """Return turns of an agent: all around one, or those before or after the ones of a page."""
     agent = open_agent(invocation, request.path_params["agent"])
     before, after = query_number(request, "before"), query_number(request, "after")
-    first = query_number(request, "from") or 0
+    first, number = query_number(request, "from") or 0, TURNS
     if before is not None:
-        first = max(0, before - ROWS)
+        first, number = max(0, before - TURNS), min(TURNS, before)
     elif after is not None:
         first = after + 1
-    rows = [row for row in agent.rows(first) if before is None or row.turn < before]
+    turns = shown_turns(agent, first, number, request)
     return page(
-        "rows.html",
+        "turns.html",
         agent=agent,
-        rows=rows,
-        turn=None,
-        size=ROWS,
+        turns=[turn for turn in turns if before is None or turn.turn < before],
+        selected=None,
+        recorded=None,
         is_earlier=before is not None,
         is_later=after is not None,
     )
 
 
-def turn_part(invocation: Invocation, request: Request) -> Response:
-    """Return the tabs of a turn, for a page that shows the rows."""
+def record_part(invocation: Invocation, request: Request) -> Response:
+    """Return what is recorded of a turn, or why its agent failed."""
     agent = open_agent(invocation, request.path_params["agent"])
     turn = request.path_params["turn"]
-    values = _requested_values(request, agent, turn, request.query_params.get("tab", "packet"))
-    return page("turn.html", agent=agent, turn=turn, **values)
+    if "why" in request.query_params:
+        return page("tab.html", agent=agent, **tab_values(agent, turn, "why"))
+    return page("record.html", agent=agent, record_tabs=_record(agent, turn))
 
 
 def line_file(invocation: Invocation, request: Request) -> Response:
@@ -126,15 +155,3 @@ def prompt_file(invocation: Invocation, request: Request) -> Response:
     if not requests:
         raise NotFound(f"no model was asked in turn {turn} of {agent.agent_id}")
     return download(sent_bytes(requests[-1]), f"{agent.agent_id}-{turn}-prompt")
-
-
-def _tab(request: Request, agent: AgentRecord) -> str:
-    """Return the name of the tab to show. The cause of a failure comes first."""
-    has_cause = agent.has_failed and not agent.is_large
-    return request.query_params.get("tab", "why" if has_cause else "packet")
-
-
-def _requested_values(request: Request, agent: AgentRecord, turn: int, tab: str) -> dict[str, Any]:
-    against = query_number(request, "against")
-    in_parts = against is None and "whole" not in request.query_params
-    return tab_values(agent, turn, tab, against, in_parts=in_parts)

@@ -1,8 +1,10 @@
 """The record of an agent, which is read again for each request."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from remora.runs.diagnosis.why_line import Diagnosis, why
 from remora.runs.project import ProjectRecords
 from remora.statuses import DAMAGED, RUNNING, WITHOUT_RESULT
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.agent_turns import packet_at, turn_of_events
+from remora.trace.read.agent_turns import DecisionState, each_decision, turn_of_events
 from remora.trace.read.blobs import payload_without_values, resolved_data
 from remora.trace.read.reader import (
     event_data,
@@ -25,10 +27,12 @@ from remora.trace.read.reader import (
     stream_status,
 )
 from remora.trace.read.turn_positions import last_turn, turn_lines
-from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
+from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_row, turn_rows
 
 ROWS = 100
-"""Rows of turns that are sent at a time."""
+"""Rows of turns that are read at a time."""
+TURNS = 20
+"""Turns that are sent at a time. A job has up to 12, unless its agent says otherwise."""
 _LARGE = 4_000_000
 _TOO_DEEP = "the event's data is nested too deeply to show"
 
@@ -40,6 +44,8 @@ class AgentRecord:
         self.project = project
         self.agent_id = agent_id
         self.path = path
+        self._states: dict[int, DecisionState] | None = None
+        self._problem: RemoraError | None = None
 
     @cached_property
     def is_large(self) -> bool:
@@ -129,14 +135,47 @@ class AgentRecord:
         """Yield the rows of `number` turns, or of all, from the turn `first` or the next one on."""
         return turn_rows(turn_lines(self.path, first, number))
 
+    def turns(self, first: int, number: int | None = TURNS) -> "list[TurnRecord]":
+        """Return `number` turns, or all, from the turn `first` or the next one on."""
+        groups = groupby(turn_lines(self.path, first, number), key=itemgetter(0))
+        return [
+            TurnRecord(self, turn, [read_line(line) for _, line in group]) for turn, group in groups
+        ]
+
     def turn(self, turn: int) -> "TurnRecord":
         """Return a turn. Raises NotFound if there is none with this number."""
-        found = [*turn_lines(self.path, turn, 1)]
-        if not found or found[0][0] != turn:
+        found = self.turns(turn, 1)
+        if not found or found[0].turn != turn:
             raise NotFound(
                 f"{self.agent_id} has no turn {turn}", hint=f"its turns are 0 to {self.last_turn}"
             )
-        return TurnRecord(self, turn, [read_line(line) for _, line in found])
+        return found[0]
+
+    @property
+    def has_packets(self) -> bool:
+        """True once `read_packets` was called."""
+        return self._states is not None
+
+    def read_packets(self, turns: Container[int], last: int) -> None:
+        """Read the packets of these turns in one pass over the stream, up to the turn `last`."""
+        self._states = {}
+        try:
+            for turn, state in each_decision(read_events(self.path)):
+                if turn in turns:
+                    self._states[turn] = state
+                if turn >= last:
+                    return
+        except RemoraError as error:
+            self._problem = error
+
+    def packet(self, turn: int, *, shown: bool = True) -> DecisionPacket:
+        """Return a packet that was read, with what the budget dropped if `shown` is False.
+
+        Raises NotFound if it was not read, and StreamDamaged if a line before it is damaged.
+        """
+        if self._states and turn in self._states:
+            return self._states[turn].shown() if shown else self._states[turn].packet
+        raise self._problem or NotFound(f"{self.agent_id} has no turn {turn}")
 
 
 def open_agent(invocation: Invocation, agent_id: str) -> AgentRecord:
@@ -148,7 +187,7 @@ def open_agent(invocation: Invocation, agent_id: str) -> AgentRecord:
 
 
 class TurnRecord:
-    """A turn of an agent: its lines and its packet."""
+    """A turn of an agent: its lines."""
 
     def __init__(self, agent: AgentRecord, turn: int, lines: list[RecordedLine]) -> None:
         self.agent = agent
@@ -156,6 +195,11 @@ class TurnRecord:
         self.lines = lines
         events = (line.event for line in lines if line.event is not None)
         self.events = turn_of_events(turn, events)
+
+    @property
+    def row(self) -> TurnRow:
+        """The row of the turn."""
+        return turn_row(self.turn, self.lines)
 
     def data(self, events: Iterable[Event]) -> list[dict[str, Any]]:
         """Return the data of events, with texts that are stored elsewhere.
@@ -192,15 +236,6 @@ class TurnRecord:
     def content(self, digest: str) -> bytes:
         """Return the content of a file that the turn changed. Raises NotFound or DiskError."""
         return self.agent.project.trace.objects.get(digest)
-
-    def packet(self, turn: int | None = None, *, shown: bool = True) -> DecisionPacket:
-        """Return the packet that was shown in this turn, or in another one.
-
-        If `shown` is False, return it with what the budget dropped. Raises NotFound if there is no
-        such turn, and StreamDamaged if a line before it is damaged.
-        """
-        number = self.turn if turn is None else turn
-        return packet_at(read_events(self.agent.path), number, shown=shown)
 
     def _resolved_or_recorded(self, event: Event) -> dict[str, Any]:
         try:

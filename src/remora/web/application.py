@@ -22,7 +22,7 @@ from remora.local_server.request_guard import LocalOnly
 from remora.text import REPORT, bug_report_line
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.hub.open_hub import SharedHub
-from remora.web.agent_page import agent_page, line_file, prompt_file, rows_part, turn_part
+from remora.web.agent_page import agent_page, line_file, prompt_file, record_part, turns_part
 from remora.web.change_pages import impact_page, judge_page, judge_whole
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
@@ -43,8 +43,8 @@ _PAGES: dict[str, Callable[[Invocation, Request], Response]] = {
     "/impact": impact_page,
     "/runs/{run}": run_page,
     "/agents/{agent}": agent_page,
-    "/agents/{agent}/rows": rows_part,
-    "/agents/{agent}/turns/{turn:number}": turn_part,
+    "/agents/{agent}/rows": turns_part,
+    "/agents/{agent}/turns/{turn:number}": record_part,
     "/agents/{agent}/turns/{turn:number}/prompt": prompt_file,
     "/agents/{agent}/turns/{turn:number}/lines/{line:number}": line_file,
     "/streams/{stream}": partial(_badge, "verified.html"),  # for browsers without scripts

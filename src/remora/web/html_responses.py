@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remora.code.syntax.diff_parts import DiffLine, Part, diff_lines
 from remora.errors import RemoraError
 from remora.ids import display_name
+from remora.memory.canonical import json_text
 from remora.statuses import STATUSES, UNDECIDED, proven_text
 from remora.text import age_text, count, size_text
 from remora.web.addresses import PageLinks
@@ -91,6 +92,7 @@ def templates() -> Environment:
         "state_word": lambda state: proven_text(state, None),
         "state_class": _state_class,
         "value": value_html,
+        "brief": _brief,
         "number": lambda value: f"{value:,}",
     }
     found.globals |= {"count": count, "STATUSES": STATUSES, "UNDECIDED": UNDECIDED}
@@ -166,6 +168,16 @@ def _diff_line(line: DiffLine) -> Markup:
             text = Markup("<{0}>{1}</{0}>").format(tag, text)
         html += text
     return html
+
+
+def _brief(value: Any) -> Markup:
+    """Return a part of a packet as HTML on one line: of an action, what it did."""
+    match value:
+        case {"tool": tool, "summary": summary}:
+            value = f"{tool}: {summary}"
+        case {"value": value, "source_turn": _}:
+            pass
+    return visible_line(value if isinstance(value, str) else json_text(value))
 
 
 def _time(timestamp: str) -> str:

@@ -12,6 +12,7 @@ from remora.bootstrap.open_project import open_records
 from remora.errors import RemoraError
 from remora.trace.read.follow import StreamFollower
 from remora.web.addresses import number_in, query_number
+from remora.web.agent_page import shown_turns
 from remora.web.agent_records import open_agent
 from remora.web.html_responses import render, state_html
 
@@ -19,7 +20,7 @@ _PAUSE_S = 0.1
 
 
 async def live_agent(invocation: Invocation, request: Request) -> EventSourceResponse:
-    """Send each turn from `after` on as a row, again whenever it changes, until the agent ends.
+    """Send each turn from `after` on, again whenever it changes, until the agent ends.
 
     A browser that connects again names the last turn that it got.
     """
@@ -32,8 +33,8 @@ async def live_agent(invocation: Invocation, request: Request) -> EventSourceRes
         first = after or 0
         try:
             async for is_written in _changes(agent.path):
-                for turn, html in await asyncio.to_thread(_rows, invocation, agent_id, first):
-                    yield ServerSentEvent(html, event="row", id=str(turn))
+                for turn, html in await asyncio.to_thread(_turns, invocation, agent_id, first):
+                    yield ServerSentEvent(html, event="turn", id=str(turn))
                     first = turn
                 if not is_written:
                     status = await asyncio.to_thread(
@@ -46,11 +47,12 @@ async def live_agent(invocation: Invocation, request: Request) -> EventSourceRes
     return EventSourceResponse(events())
 
 
-def _rows(invocation: Invocation, agent_id: str, first: int) -> list[tuple[int, str]]:
-    """Return the rows from a turn on as HTML, each with its turn."""
+def _turns(invocation: Invocation, agent_id: str, first: int) -> list[tuple[int, str]]:
+    """Return the turns from one on as HTML, each with its number."""
     agent = open_agent(invocation, agent_id)
-    rows = agent.rows(first, None)
-    return [(row.turn, render("row.html", agent=agent, row=row, turn=None)) for row in rows]
+    values = {"agent": agent, "selected": None, "recorded": None}
+    turns = shown_turns(agent, first, None)
+    return [(turn.turn, render("turn.html", turn=turn, **values)) for turn in turns]
 
 
 async def live_run(invocation: Invocation, request: Request) -> EventSourceResponse:

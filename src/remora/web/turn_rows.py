@@ -68,10 +68,11 @@ def read_line(line: Line) -> RecordedLine:
 def turn_rows(lines: Iterable[tuple[int, Line]]) -> Iterator[TurnRow]:
     """Yield a row for each turn of the lines."""
     for number, group in groupby(lines, key=lambda pair: pair[0]):
-        yield _row(number, [read_line(line) for _, line in group])
+        yield turn_row(number, [read_line(line) for _, line in group])
 
 
-def _row(number: int, lines: list[RecordedLine]) -> TurnRow:
+def turn_row(number: int, lines: list[RecordedLine]) -> TurnRow:
+    """Return the row of a turn."""
     turn = turn_of_events(number, (line.event for line in lines if line.event is not None))
     data = _Data(lines)
     row = TurnRow(turn=number, model_ms=sum(step.milliseconds for step in turn.requests))

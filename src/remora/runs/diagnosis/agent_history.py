@@ -121,6 +121,11 @@ def reported_errors(raw: msgspec.Raw) -> tuple[str, ...]:
         value = msgspec.json.decode(raw)
     except RecursionError:  # Remora does not record such data, but a stream may have it
         return ()
+    return errors_in(value)
+
+
+def errors_in(value: Any) -> tuple[str, ...]:
+    """Return the first lines of a JSON value that report an error."""
     lines = (
         line.strip()[:_MAX_LINE]
         for text, is_error in _leaves(value)

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -10,6 +11,7 @@ from remora.agents.builtin_tools import SUBMIT
 from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, Event, Review
+from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn, agent_history
 from remora.runs.diagnosis.packet_parts import Place, dropped_parts, text_of
 from remora.runs.records.run_listing import read_run_line
@@ -249,8 +251,7 @@ def _find_lost_summary(history: AgentHistory, failure: Failure) -> Cause | None:
         if failure.is_of_tool or failure.check or turn.is_error:  # another one is known
             names = [] if turn is failure.turn else _names_of(failure)
             lines = tuple(line for line in lines if any(_occurs(name, line) for name in names))
-        shown = text_of(later.state.shown())
-        lost = next((line for line in lines if not _is_shown(line, shown)), None)
+        lost = next(iter(lost_errors(lines, later.state.shown())), None)
         if lost is not None and turn.number <= failure.turn.number:
             number, line, summary = turn.number, _quoted(lost), _quoted(turn.summary)
             then = _quoted(failure.message) if failure.message else "then it changed nothing"
@@ -264,6 +265,12 @@ def _find_lost_summary(history: AgentHistory, failure: Failure) -> Cause | None:
             )
             return Cause("summary_lost", number, sentence, evidence, later.number)
     return None
+
+
+def lost_errors(lines: Iterable[str], shown: DecisionPacket) -> list[str]:
+    """Return the lines that report an error and that a packet does not have."""
+    text = text_of(shown)
+    return [line for line in lines if not _is_shown(line, text)]
 
 
 def _occurs(name: str, text: str) -> bool:

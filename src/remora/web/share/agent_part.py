@@ -1,6 +1,6 @@
 """The part of a share file that shows an agent: the rows of its turns, and their tabs as HTML."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain, islice
@@ -10,13 +10,11 @@ from typing import Any, TypeVar
 import msgspec
 from markupsafe import Markup
 
-from remora.errors import NotFound, RemoraError
+from remora.errors import RemoraError
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.why_line import Diagnosis
 from remora.runs.project import Project
-from remora.trace.read.agent_turns import DecisionState, each_decision
-from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
 from remora.trace.trace_folder import stream_id
 from remora.web.addresses import FileLinks
@@ -39,8 +37,6 @@ class _SharedAgent(AgentRecord):
     def __init__(self, project: Project, path: Path) -> None:
         super().__init__(project, stream_id(path), path)
         self.redact = project.redact
-        self._states: dict[int, DecisionState] = {}
-        self._problem: RemoraError | None = None
 
     @cached_property
     def is_large(self) -> bool:
@@ -52,21 +48,9 @@ class _SharedAgent(AgentRecord):
         """The rows of all turns."""
         return [_redacted(row, self.redact) for row in super().rows(0, None)]
 
-    def read_packets(self, turns: Collection[int]) -> None:
-        """Read the packets of these turns in one pass over the stream."""
-        try:
-            for turn, state in each_decision(read_events(self.path)):
-                if turn in turns:
-                    self._states[turn] = state
-        except RemoraError as error:
-            self._problem = error
-
-    def packet(self, turn: int, *, shown: bool) -> DecisionPacket:
+    def packet(self, turn: int, *, shown: bool = True) -> DecisionPacket:
         """Return a packet that was read. Raises StreamDamaged if a line before it is damaged."""
-        if turn in self._states:
-            state = self._states[turn]
-            return _redacted(state.shown() if shown else state.packet, self.redact)
-        raise self._problem or NotFound(f"{self.agent_id} has no turn {turn}")
+        return _redacted(super().packet(turn, shown=shown), self.redact)
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
@@ -92,6 +76,11 @@ class _SharedTurn(TurnRecord):
 
     agent: _SharedAgent
 
+    @property
+    def row(self) -> TurnRow:
+        """The row of the turn."""
+        return _redacted(super().row, self.agent.redact)
+
     def resolved(self, event: Event) -> dict[str, Any]:
         """Return the data of an event, with texts that are stored elsewhere."""
         return self.agent.redact.clean(super().resolved(event))
@@ -104,11 +93,6 @@ class _SharedTurn(TurnRecord):
     def content(self, digest: str) -> bytes:
         """Return the content of a file that the turn changed."""
         return self.agent.redact.data(super().content(digest))
-
-    def packet(self, turn: int | None = None, *, shown: bool = True) -> DecisionPacket:
-        """Return the packet that was shown in this turn, or in another one."""
-        number = self.turn if turn is None else turn
-        return self.agent.packet(number, shown=shown)
 
     def _resolved_or_recorded(self, event: Event) -> dict[str, Any]:
         return self.agent.redact.clean(super()._resolved_or_recorded(event))
@@ -135,14 +119,14 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
     agent = _SharedAgent(project, path)
     look_at = agent.turn_to_show
     order = by_importance(agent.every_row, look_at)
-    agent.read_packets(order[:MOST_TURNS])
+    agent.read_packets({*order[:MOST_TURNS]}, agent.last_turn)
     turns = _turns(agent, order[:MOST_TURNS], links, most)
     html = render(
         "share/agent.html",
         link=links,
         agent=agent,
         turn=look_at,
-        tab="why" if agent.has_failed else "packet",
+        tab="why" if agent.has_failed else "turn",
         tabs=TABS.values(),
         rows=agent.every_row,
         why=_why(agent),
@@ -166,7 +150,7 @@ def _turns(
     rows = {row.turn: row for row in agent.every_row}
     found: dict[int, Markup] = {}
     for turn in order:
-        tabs = [tab_values(agent, turn, tab.name, None) for tab in _OF_TURN]
+        tabs = [tab_values(agent, turn, tab.name) for tab in _OF_TURN]
         html = render(
             "share/turn.html",
             link=links,

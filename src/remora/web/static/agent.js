@@ -1,219 +1,141 @@
-// The page of an agent: turns are selected without loading the page again, and new ones appear.
+// The page of an agent: turns are loaded as they come into view, and those of a running agent appear.
 
-import { follow, load, parse, showBadges } from "/static/parts.js";
+import { fill, follow, load, parse, problem, showBadges } from "/static/parts.js";
 
+const MOST = 100; // turns of a running agent that stay on the page
 const agent = document.getElementById("agent");
-const rows = document.getElementById("rows");
-const panel = document.getElementById("turn");
+const turns = document.getElementById("turns");
 const slider = document.getElementById("slider");
+const status = document.getElementById("status");
+const whole = document.getElementById("whole");
 const base = `/agents/${encodeURIComponent(agent.dataset.agent)}`;
+const more = whole ? "&whole=1" : ""; // packets of a large stream are read after the first look
+const shown = () => [...turns.querySelectorAll("[data-turn]")];
+const number = (turn) => Number(turn.dataset.turn);
+let current = turns.querySelector("[aria-current]");
 let loading = null;
 
-function tabName() {
-  return panel.querySelector("[data-tab][aria-current]")?.dataset.tab ?? "packet";
-}
-
-/** Show a tab of a turn. `against` is the turn to compare its packet with, `hash` the event to mark.
- *
- * `entry` says what becomes of the browser's history: `push`, `replace` for one step of many, or nothing.
- */
-async function show(turn, { tab = tabName(), against = "", hash = "", entry = "push", focus = false } = {}) {
+/** Select a turn. If it is not on the page, load the turns around it. */
+async function select(turn, { focus = true } = {}) {
   loading?.abort();
   const { signal } = (loading = new AbortController());
-  panel.classList.add("loading");
-  panel.setAttribute("aria-busy", "true");
-  slider.value = turn;
-  const query = new URLSearchParams({ tab, ...(against !== "" && { against }) });
-  try {
-    panel.replaceChildren(await load(`${base}/turns/${turn}?${query}`, signal));
-  } catch (error) {
-    if (signal.aborted) return;
-    panel.replaceChildren(problem(`Turn ${turn} cannot be shown: ${error.message}`));
-  }
-  panel.classList.remove("loading");
-  panel.removeAttribute("aria-busy");
-  if (entry) history[`${entry}State`]({ turn, tab, against }, "", `${base}?turn=${turn}&${query}${hash}`);
-  markEvent(hash);
-  await mark(turn, signal);
-  if (signal.aborted) return;
-  if (focus) panel.querySelector("[data-tab][aria-current]")?.focus();
-  await showRest(signal);
-}
-
-/** Load the tab of the current turn again, because the turn has new events. */
-async function showAgain() {
-  const { signal } = (loading ??= new AbortController());
-  const query = new URLSearchParams(history.state);
-  query.delete("turn");
-  if (signal.aborted || panel.ariaBusy || query.get("against") || panel.contains(document.activeElement)) return;
-  try {
-    const fresh = await load(`${base}/turns/${currentTurn()}?${query}`, signal);
-    const open = [...panel.querySelectorAll("details")].map((each) => each.open);
-    for (const [place, each] of fresh.querySelectorAll("details").entries()) each.open ||= open[place] ?? false;
-    panel.replaceChildren(fresh);
-    await showRest(signal);
-  } catch {
-    // the next event, or the reader, loads it again
-  }
-}
-
-function problem(text) {
-  const note = document.createElement("p");
-  note.className = "problem";
-  note.setAttribute("role", "alert");
-  note.textContent = text;
-  return note;
-}
-
-/** Mark the event that a link leads to, and open it. */
-function markEvent(hash) {
-  const row = hash && document.getElementById(hash.slice(1));
-  if (!row) return;
-  row.classList.add("chosen-event");
-  row.querySelector("details")?.setAttribute("open", "");
-  row.scrollIntoView({ block: "nearest" });
-}
-
-/** Return the tab to show of another turn. The why line is about all turns. */
-function turnTab() {
-  return tabName() === "why" ? "packet" : tabName();
-}
-
-/** Load the part of a tab for which the server reads the whole of a large stream. */
-async function showRest(signal) {
-  const rest = panel.querySelector("[data-whole]");
-  if (!rest) return;
-  try {
-    const whole = await load(rest.dataset.whole, signal);
-    const hadFocus = panel.contains(document.activeElement);
-    panel.replaceChildren(whole);
-    if (hadFocus) panel.querySelector("[data-tab][aria-current]")?.focus();
-  } catch (error) {
-    if (error.name !== "AbortError") rest.textContent = error.message;
-  }
-}
-
-/** Mark the row of a turn, and say it. If it is not in the list, load the rows around it. */
-async function mark(turn, signal) {
-  let row = document.getElementById(`t${turn}`);
-  if (!row) {
+  if (!document.getElementById(`t${turn}`)) {
     try {
-      rows.replaceChildren(await load(`${base}/rows?from=${Math.max(0, turn - 50)}`, signal));
+      turns.replaceChildren(await load(`${base}/rows?from=${Math.max(0, turn - 10)}${more}`, signal));
     } catch (error) {
-      if (!signal.aborted) panel.prepend(problem(`The list of turns cannot be shown: ${error.message}`));
+      if (!signal.aborted) turns.prepend(problem(`Turn ${turn} cannot be shown: ${error.message}`));
       return;
     }
     watchEnds();
-    row = document.getElementById(`t${turn}`);
   }
-  rows.querySelector("[aria-current]")?.removeAttribute("aria-current");
-  row?.setAttribute("aria-current", "true");
-  if (row) reveal(row);
-  sayTurn();
+  current?.removeAttribute("aria-current");
+  current = document.getElementById(`t${turn}`);
+  if (!current) return;
+  current.setAttribute("aria-current", "true");
+  if (focus) current.focus({ preventScroll: true });
+  current.scrollIntoView({ block: "start" });
+  history.replaceState(null, "", `${base}?turn=${turn}#t${turn}`);
+  showPlace(turn);
 }
 
-/** Tell screen readers which turn and tab are shown. */
-function sayTurn() {
-  const call = rows.querySelector("[aria-current] .call")?.textContent.trim() ?? "";
-  const tab = panel.querySelector("[data-tab][aria-current]")?.textContent ?? "";
-  slider.setAttribute("aria-valuetext", `turn ${slider.value}: ${call}`);
-  document.getElementById("said").textContent = `turn ${slider.value}, ${tab}`;
+function showPlace(turn) {
+  if (!slider) return;
+  slider.value = turn;
+  slider.setAttribute("aria-valuetext", `turn ${turn}`);
+  document.getElementById("at").value = turn;
 }
 
-/** Scroll the list, and never the page, until a row is below the list's head. */
-function reveal(row) {
-  const list = row.closest(".turns");
-  const head = list.querySelector("thead").offsetHeight;
-  const [top, bottom] = [row.offsetTop - head, row.offsetTop + row.offsetHeight - list.clientHeight];
-  if (list.scrollTop < bottom) {
-    const first = [...list.querySelectorAll("tbody tr")].find((each) => each.offsetTop - head >= bottom);
-    const [table, start] = [row.closest("table"), (first ?? row).offsetTop - head];
-    table.style.marginBottom = `${Math.max(0, start + list.clientHeight - table.offsetHeight)}px`;
-    list.scrollTop = start;
-  }
-  list.scrollTop = Math.min(list.scrollTop, top);
-}
-
-function currentTurn() {
-  return Number(slider.value);
-}
-
-/** Load more rows when the end of the list comes into view, in both directions. */
+/** Load more turns when the end of the list comes into view, in both directions. */
 const seen = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     if (!isIntersecting) continue;
     seen.unobserve(target);
-    const link = target.querySelector("a");
-    load(link.dataset.rows).then((more) => {
+    load(target.firstElementChild.dataset.part + more).then((found) => {
       if (!target.isConnected) return;
-      const [list, after] = [target.closest(".turns"), target.nextElementSibling];
-      const place = after?.offsetTop;
-      target.replaceWith(more);
-      if (after) list.scrollTop += after.offsetTop - place;
+      const after = target.nextElementSibling;
+      const place = after?.getBoundingClientRect().top;
+      target.replaceWith(found);
+      if (after) scrollBy(0, after.getBoundingClientRect().top - place);
       watchEnds();
-    }).catch((error) => { link.title = error.message; });
+    }).catch((error) => { target.append(problem(error.message)); });
   }
 });
 
 function watchEnds() {
-  for (const more of rows.querySelectorAll(".more")) seen.observe(more);
+  for (const end of turns.querySelectorAll(".more")) seen.observe(end);
 }
 
-rows.addEventListener("click", (event) => {
-  const row = event.target.closest("[data-turn]");
-  if (row && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
-    event.preventDefault();
-    show(Number(row.dataset.turn), { tab: turnTab() });
-  }
-});
+/** Mark the event that a link leads to, and open it. */
+function markEvent() {
+  const row = location.hash.startsWith("#e") && document.getElementById(location.hash.slice(1));
+  if (!row) return;
+  row.classList.add("chosen-event");
+  row.querySelector("details")?.setAttribute("open", "");
+  row.scrollIntoView({ block: "center" });
+}
 
-panel.addEventListener("click", (event) => {
-  const link = event.target.closest("a");
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href]");
   if (!link || link.hasAttribute("download") || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  const address = new URL(link.href);
-  if (address.origin !== location.origin || address.pathname !== base) return;
+  const { pathname, searchParams, hash } = new URL(link.href);
+  if (pathname !== base || !hash.startsWith("#t") || searchParams.has("record")) return;
   event.preventDefault();
-  const query = address.searchParams;
-  show(Number(query.get("turn")), { tab: query.get("tab") ?? tabName(), hash: address.hash, focus: link.dataset.tab !== undefined });
-});
-
-panel.addEventListener("submit", (event) => {
-  event.preventDefault();
-  const form = new FormData(event.target);
-  show(currentTurn(), { tab: "packet", against: form.get("against") });
+  select(Number(searchParams.get("turn")));
 });
 
 let waiting;
-slider.addEventListener("input", () => {
+slider?.addEventListener("input", () => {
+  showPlace(slider.value);
   clearTimeout(waiting);
-  waiting = setTimeout(() => show(currentTurn(), { tab: turnTab(), entry: "replace" }), 60);
+  waiting = setTimeout(() => select(Number(slider.value), { focus: false }), 60);
 });
 
 document.addEventListener("keydown", (event) => {
   if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
   const step = { j: 1, k: -1 }[event.key];
-  if (!step) return;
-  const turn = Math.min(Number(slider.max), Math.max(0, currentTurn() + step));
-  if (turn !== currentTurn()) show(turn, { tab: turnTab(), entry: "replace" });
+  const next = (current ? number(current) : 0) + (step ?? 0);
+  if (step && next >= 0 && next <= Number(agent.dataset.last)) select(next);
 });
 
-addEventListener("popstate", ({ state }) => {
-  if (state) show(state.turn, { ...state, hash: location.hash, entry: "" });
-});
+/** Put a turn in the place of an older version. What was open, and the focus, stay. */
+function replace(known, turn) {
+  const active = known.contains(document.activeElement) ? document.activeElement : null;
+  const folds = (of) => [...of.querySelectorAll("details:not(.record details)")];
+  const opened = new Set(folds(known).filter((fold) => fold.open).map((fold) => fold.firstElementChild.textContent));
+  for (const fold of folds(turn)) fold.open ||= opened.has(fold.firstElementChild.textContent);
+  const record = known.querySelector(".record:not([data-part])");
+  if (record) turn.querySelector(".record").replaceWith(record);
+  if (known.hasAttribute("aria-current")) {
+    turn.setAttribute("aria-current", "true");
+    current = turn;
+  }
+  known.replaceWith(turn);
+  if (!active) return;
+  const same = [...turn.querySelectorAll(active.tagName)].find((node) => node.textContent === active.textContent);
+  (turn.contains(active) ? active : (same ?? turn)).focus({ preventScroll: true });
+}
 
-/** Follow a running agent: rows appear and change as its stream grows. */
+/** Append a turn, unless later ones are not shown. Of many, the first are left to a link. */
+function append(turn) {
+  if (turns.querySelector(".more.later")) return;
+  turns.append(turn);
+  agent.dataset.last = turn.dataset.turn;
+  if (slider) slider.max = turn.dataset.turn;
+  if (shown().length <= MOST) return;
+  shown()[0].remove();
+  turns.querySelector(".more.earlier")?.remove();
+  const before = number(shown()[0]);
+  turns.prepend(parse(`<p class="more earlier"><a href="${base}?turn=${before - 1}" data-part="${base}/rows?before=${before}">earlier turns</a></p>`));
+}
+
 function followAgent() {
-  const status = document.getElementById("status");
-  const last = () => [...rows.querySelectorAll("[data-turn]")].at(-1)?.dataset.turn ?? agent.dataset.last;
+  const last = () => shown().at(-1)?.dataset.turn ?? agent.dataset.last;
   follow(() => `/live${base}?after=${last()}`, status, {
-    row(data) {
-      const row = parse(data).querySelector("tr");
-      const known = document.getElementById(row.id);
-      if (known?.hasAttribute("aria-current")) row.setAttribute("aria-current", "true");
-      if (known) known.replaceWith(row);
-      else if (!rows.querySelector(".more.later")) rows.append(row);
-      slider.max = Math.max(Number(slider.max), Number(row.dataset.turn));
-      if (Number(row.dataset.turn) === currentTurn()) showAgain();
+    turn(data) {
+      const turn = parse(data).querySelector("[data-turn]");
+      const known = document.getElementById(turn.id);
+      if (known) replace(known, turn);
+      else append(turn);
     },
     end(data) {
       status.replaceChildren(parse(data));
@@ -222,18 +144,26 @@ function followAgent() {
   });
 }
 
-/** Show what the server reads the whole stream for, one after the other. */
+/** Load what the server reads the whole stream for. */
 async function showSlowParts() {
-  loading = new AbortController();
-  await showRest(loading.signal);
+  if (whole && shown().length) {
+    try {
+      const found = await load(`${base}/rows?from=${number(shown()[0])}${more}`);
+      for (const turn of found.querySelectorAll("[data-turn]")) {
+        const known = document.getElementById(turn.id);
+        if (known) replace(known, turn);
+      }
+      whole.remove();
+    } catch (error) {
+      whole.append(problem(error.message));
+    }
+  }
+  for (const part of document.querySelectorAll("section[data-part]")) await fill(part);
   if (!("live" in agent.dataset)) await showBadges();
 }
 
-const asked = new URLSearchParams(location.search);
-history.replaceState({ turn: currentTurn(), tab: tabName(), against: asked.get("against") ?? "" }, "");
 watchEnds();
-const shown = document.querySelector("#rows [aria-current]");
-if (shown) reveal(shown);
-markEvent(location.hash);
+if (location.search && current && location.hash.startsWith("#t")) current.scrollIntoView();
+markEvent();
 if ("live" in agent.dataset) followAgent();
 showSlowParts();

@@ -17,6 +17,31 @@ export function parse(html) {
   return template.content;
 }
 
+/** Return a paragraph that says what went wrong. */
+export function problem(text) {
+  const note = document.createElement("p");
+  note.className = "problem";
+  note.setAttribute("role", "alert");
+  note.textContent = text;
+  return note;
+}
+
+/** Load the part of a page that an element names into it. Its summary stays. */
+export async function fill(box) {
+  const address = box.dataset.part;
+  const stays = box.querySelector(":scope > summary") ?? "";
+  delete box.dataset.part;
+  try {
+    box.replaceChildren(stays, await load(address));
+  } catch (error) {
+    box.dataset.part = address;
+    box.replaceChildren(stays, problem(`This cannot be shown: ${error.message}`));
+  }
+}
+
+// what is folded is loaded when it is opened
+document.addEventListener("toggle", ({ target }) => { if (target.open && target.dataset.part) fill(target); }, true);
+
 /** Replace each badge by the server's verdict on the stream. */
 export async function showBadges() {
   for (const badge of document.querySelectorAll("[data-badge]")) {

@@ -1,4 +1,4 @@
-"""The tabs *Prompt*, *Candidates*, *Files* and *Events*: what was sent, offered, changed and recorded."""
+"""The tabs *Prompt* and *Events*: what was sent and recorded."""
 
 from contextlib import suppress
 from hashlib import sha256
@@ -6,21 +6,17 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import NotFound, RemoraError, StreamDamaged
-from remora.ids import unescape_path
-from remora.memory.packet import Candidate
 from remora.text import clip
 from remora.trace.read.agent_turns import Step
 from remora.trace.read.event_summary import summarize_event
 from remora.web.agent_records import TurnRecord
 from remora.web.turn_rows import RecordedLine
-from remora.workspaces.copy.changes import diff
 
 _SHOWN = 20_000
 """Characters of a line that are shown."""
 
 
-def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
+def prompt(turn: TurnRecord) -> dict[str, Any]:
     """Return the requests of the turn, each with its answer."""
     return {"pairs": [_pair(turn, step) for step in turn.events.requests]}
 
@@ -48,47 +44,7 @@ def sent_bytes(request: dict[str, Any]) -> bytes:
     return msgspec.json.encode(request.get("messages"))
 
 
-def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
-    """Return the candidates of the turn and its decision."""
-    calls = turn.data(step.event for step in turn.events.calls)
-    call = calls[-1] if calls else None
-    problem, offered = "", tuple[Candidate, ...]()
-    try:
-        offered = turn.packet().candidate_actions
-    except (StreamDamaged, NotFound) as error:
-        problem = error.with_hint
-    choice = call.get("choice") if call else None
-    rows = [
-        {"number": number + 1, "candidate": candidate, "is_chosen": number == choice}
-        for number, candidate in enumerate(offered)
-    ]
-    return {"call": call, "rows": rows, "problem": problem}
-
-
-def files(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
-    """Return the files that the turn changed, each with its diff or what prevents it."""
-    changes = [
-        change for result in turn.data(turn.events.results) for change in result.get("changes", [])
-    ]
-    return {"files": [_file(turn, change) for change in changes]}
-
-
-def _file(turn: TurnRecord, change: dict[str, Any]) -> dict[str, Any]:
-    text = problem = ""
-    try:
-        before, after = (_content(turn, change.get(key)) for key in ("before", "after"))
-        path = unescape_path(str(change.get("path")))
-        text = diff(path, before, after, mode=change.get("mode"))
-    except RemoraError as error:
-        problem = error.with_hint
-    return {"path": change.get("path"), "diff": text, "problem": problem}
-
-
-def _content(turn: TurnRecord, digest: str | None) -> bytes | None:
-    return None if digest is None else turn.content(digest)
-
-
-def events(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
+def events(turn: TurnRecord) -> dict[str, Any]:
     """Return the lines of the turn."""
     return {"lines": [_line(line) for line in turn.lines]}
 
