@@ -88,11 +88,20 @@ def verdicts(project: Path) -> list[Review]:
     return [each for each in map(payload, read_events(run)) if isinstance(each, Review)]
 
 
-def test_chosen_hunks_are_written_and_taken_back(pages: TestClient, project: Path) -> None:
-    assert pages.get(address_of(project)).text.count('name="hunk"') == 2
-    message = send(pages, project, "accept", hunk=["2"])
-    assert message == "1 change accepted: settings.py; 1 of 2 hunks; 1 left out"
-    page = pages.get(address_of(project)).text
+def test_chosen_hunks_are_written_and_taken_back(
+    pages: TestClient, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, fields = address_of(project), form_of(pages, project)
+    assert pages.get(address).text.count('name="hunk"') == 2
+    with monkeypatch.context() as soon:
+        soon.setattr("remora.web.verdict_queue._ANSWER_S", 0)  # while the gates run
+        part = {"by": "file", **fields, "verb": "accept", "hunk": "2"}
+        judged = pages.post(address, data=part, follow_redirects=False).headers["location"]
+    verdict = re.findall(r"verdict=([\w-]+)", judged)[0]
+    assert "event: end" in pages.get(f"/live/verdicts/{verdict}").text
+    message = "1 change accepted: settings.py; 1 of 2 hunks; 1 left out"
+    assert f'role="status">{message}</p>' in pages.get(judged).text
+    page = pages.get(address).text
     assert "</span> 1 of 2 hunks; 1 left out</td>" in page
     text = (project / "settings.py").read_text()
     assert "import os" in text
@@ -102,6 +111,18 @@ def test_chosen_hunks_are_written_and_taken_back(pages: TestClient, project: Pat
     found = [(each.verdict, each.left) for each in verdicts(project)]
     assert found == [("accepted", (1,)), ("accepted", ()), ("reopened", ())]
     assert {each.surface for each in verdicts(project)} == {"web"}
+
+
+def test_lines_around_a_hunk_are_those_of_the_start(pages: TestClient, project: Path) -> None:
+    (project / "settings.py").unlink()
+    where = f"{address_of(project)}/lines?path=settings.py&agent={form_of(pages, project)['agent']}"
+    lines = pages.get(f"{where}&old=4&new=3&count=3").text
+    assert re.findall(r'data-old="(\d+)" data-new="(\d+)"', lines) == [
+        *(("4", "3"), ("5", "4"), ("6", "5"))
+    ]
+    assert "<b>def</b> read(path)" in lines
+    for none in (f"{where}&old=99", f"{where}x&old=1", where.replace("settings.py", "/etc/passwd")):
+        assert pages.get(none).text == ""
 
 
 @pytest.mark.slow

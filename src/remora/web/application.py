@@ -26,10 +26,11 @@ from remora.web.agent_page import agent_page, line_file, prompt_file, record_par
 from remora.web.change_pages import impact_page, judge_page, judge_whole
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
-from remora.web.node_page import node_page, nodes_page
-from remora.web.review_page import decide, review_page
+from remora.web.node_page import node_page, nodes_page, reach_part
+from remora.web.review_page import decide, lines_part, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
+from remora.web.verdict_queue import VerdictQueue
 
 
 def _badge(template: str, invocation: Invocation, request: Request) -> Response:
@@ -42,6 +43,7 @@ _PAGES: dict[str, Callable[[Invocation, Request], Response]] = {
     "/": runs_page,
     "/impact": impact_page,
     "/runs/{run}": run_page,
+    "/runs/{run}/review/lines": lines_part,
     "/agents/{agent}": agent_page,
     "/agents/{agent}/rows": turns_part,
     "/agents/{agent}/turns/{turn:number}": record_part,
@@ -55,18 +57,21 @@ _PAGES: dict[str, Callable[[Invocation, Request], Response]] = {
 
 def create_app(invocation: Invocation, session: Session, link_used: Callable[[], None]) -> ASGIApp:
     """Return the application. `link_used` is called when a browser was let in."""
-    hub = SharedHub(invocation, lambda _text: None)
+    hub, verdicts = SharedHub(invocation, lambda _text: None), VerdictQueue()
+    review = "/runs/{run}/review"
 
     pages = Starlette(
         routes=[
             Route(START + "{code}", partial(_start, session, link_used)),
             *(Route(path, partial(handler, invocation)) for path, handler in _PAGES.items()),
-            Route("/runs/{run}/review", partial(review_page, invocation, session), methods=["GET"]),
-            Route("/runs/{run}/review", partial(decide, invocation, session), methods=["POST"]),
+            Route(review, partial(review_page, invocation, session, verdicts), methods=["GET"]),
+            Route(review, partial(decide, invocation, session, verdicts), methods=["POST"]),
             Route("/judge", partial(judge_page, invocation, session), methods=["GET"]),
             Route("/judge", partial(judge_whole, invocation, session), methods=["POST"]),
             Route("/nodes", partial(nodes_page, invocation, hub)),
             Route("/nodes/{node:path}", partial(node_page, invocation, hub)),
+            Route("/reach", partial(reach_part, hub)),
+            Route("/live/verdicts/{verdict}", verdicts.follow),
             Route("/live/agents/{agent}", partial(live_agent, invocation)),
             Route("/live/runs/{run}", partial(live_run, invocation)),
             Mount("/static", StaticFiles(packages=[("remora.web", "static")])),

@@ -81,7 +81,7 @@ def templates() -> Environment:
     found.filters |= {
         "visible": visible,
         "line": visible_line,
-        "diff_html": _diff_html,
+        "diff_html": diff_html,
         "with_code": with_code,
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
@@ -141,7 +141,7 @@ def download(data: bytes, name: str) -> Response:
     return Response(data, 200, headers, "application/octet-stream")
 
 
-def _diff_html(diff: str) -> Markup:
+def diff_html(diff: str) -> Markup:
     """Return a diff as lines of HTML with their numbers before and after it."""
     old = new = 0
     html: list[str] = []

@@ -80,6 +80,13 @@ async def nodes_page(_invocation: Invocation, hub: SharedHub, request: Request) 
     return page("nodes.html", words=words, nodes=found[:_MOST_FOUND], more=found[_MOST_FOUND:])
 
 
+async def reach_part(hub: SharedHub, request: Request) -> Response:
+    """Return which tests reach a line of a file, in one sentence."""
+    place = request.query_params.get("place", "").replace("\0", "")
+    (node,) = (await hub.facts(place)).values()
+    return page("reach.html", node=node)
+
+
 def _facts(node: NodeState) -> dict[str, Any]:
     """Return the facts that are not links."""
     built: dict[str, Any] = msgspec.to_builtins(node)

@@ -3,20 +3,21 @@
 The verdicts are those of `remora review`, and are recorded with the surface `web`.
 """
 
-from asyncio import to_thread
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, get_args
 from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
+from remora.runs.judgement.judgement import Announce
 from remora.runs.project import Project
 from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.job_view import JobView
@@ -32,9 +33,10 @@ from remora.text import count
 from remora.trace.read.reader import typed_payload
 from remora.usecases.review import accept_part, verdicts
 from remora.usecases.review import revert as reverting
-from remora.web.addresses import number_in
-from remora.web.html_responses import error_page, page
+from remora.web.addresses import number_in, query_number
+from remora.web.html_responses import diff_html, error_page, page
 from remora.web.session import Session
+from remora.web.verdict_queue import VerdictQueue
 from remora.workspaces.copy.changes import hunks_text
 from remora.workspaces.hunks import ChangeHunk, separate_hunks
 
@@ -42,6 +44,8 @@ _MAX_FORM = 1_000_000
 """Bytes of a form."""
 _MOST = 50
 """Change sets of a page."""
+_MOST_LINES = 100
+"""Lines around a hunk that are sent at a time."""
 Form = Mapping[str, Sequence[str]]
 """The values of each field."""
 
@@ -101,8 +105,13 @@ class ShownGroup(NamedTuple):
         return [change for change in self.changes if not change.conflicts]
 
 
-def review_page(invocation: Invocation, session: Session, request: Request) -> Response:
+def review_page(
+    invocation: Invocation, session: Session, queue: VerdictQueue, request: Request
+) -> Response:
     """Return the pending change sets of a run, and the last verdicts, which can be undone."""
+    verdict = queue.find(request.query_params.get("verdict", ""))
+    if verdict is not None and verdict.address.done():
+        return RedirectResponse(verdict.address.result(), 303)
     project = open_project(invocation)
     by = _group_by(request.query_params.get("by", "file"))
     view = read_run(project, read_own_record(project, request.path_params["run"]))
@@ -119,34 +128,68 @@ def review_page(invocation: Invocation, session: Session, request: Request) -> R
         hunks_text=hunks_text,
         message=session.take_message(request.query_params.get("message", "")),
         form_token=session.form_token,
+        verdict=verdict,
     )
 
 
-async def decide(invocation: Invocation, session: Session, request: Request) -> Response:
-    """Record the verdict of a form, and return to the review with a message about it."""
+def lines_part(invocation: Invocation, request: Request) -> Response:
+    """Return lines of a file as it was when a run started, as HTML of a diff."""
+    query, project = request.query_params, open_project(invocation)
+    view = read_run(project, read_own_record(project, request.path_params["run"]), details=False)
+    job = next((job for job in view.jobs if job.agent_id == query.get("agent")), None)
+    patches = ready_change(project, job).whole if job is not None else []
+    base = next((patch.base for patch in patches if patch.path == query.get("path")), None) or b""
+    old, new = (max(1, query_number(request, name) or 1) for name in ("old", "new"))
+    lines = base.decode("utf-8", "replace").splitlines()[old - 1 :][
+        : query_number(request, "count")
+    ]
+    text = "".join(f" {line}\n" for line in lines[:_MOST_LINES])
+    return HTMLResponse(diff_html(f"@@ -{old} +{new} @@\n{text}" if text else ""))
+
+
+async def decide(
+    invocation: Invocation, session: Session, queue: VerdictQueue, request: Request
+) -> Response:
+    """Carry out the verdict of a form, and return to the review with a message about it.
+
+    While the gates judge it, the review shows what they say.
+    """
     form = await read_form(session, request)
     if isinstance(form, Response):
         return form
     run = request.path_params["run"]
+    carry_out = partial(_carry_out, invocation, session, run, form)
+    verdict = queue.add(form.get("agent", ()), carry_out)
+    if await verdict.finish_soon():
+        return RedirectResponse(verdict.address.result(), 303)
+    return RedirectResponse(_address(run, form, f"verdict={verdict.name}", _next(form)), 303)
+
+
+def _next(form: Form) -> str:
+    return first_value(form, "next")
+
+
+def _carry_out(
+    invocation: Invocation, session: Session, run: str, form: Form, announce: Announce
+) -> str:
+    """Carry out the verdict of a form. Return where the review says what became of it."""
     place = first_value(form, "agent")
     try:
-        done = await to_thread(_decide, invocation, run, form)
+        done = _decide(invocation, run, form, announce)
     except Conflict as error:
         message = f"Nothing was written: {error.with_hint}"
     except RemoraError as error:
         message = f"Nothing was decided: {error.with_hint}"
     else:
         message = _verdict_text(done)
-        place = place if done.conflicts else first_value(form, "next")
-    return _back_to_review(session, run, form, message, place)
+        place = place if done.conflicts else _next(form)
+    return _address(run, form, f"message={session.leave_message(message)}", place)
 
 
-def _back_to_review(
-    session: Session, run: str, form: Form, message: str, agent: str
-) -> RedirectResponse:
-    """Return to the review with a message, at the change set of an agent."""
-    query = f"by={_group_by(first_value(form, 'by'))}&message={session.leave_message(message)}"
-    return RedirectResponse(f"/runs/{quote(run)}/review?{query}#{quote(agent, safe='')}", 303)
+def _address(run: str, form: Form, query: str, agent: str) -> str:
+    """Return the address of the review, at the change set of an agent."""
+    by = _group_by(first_value(form, "by"))
+    return f"/runs/{quote(run)}/review?by={by}&{query}#{quote(agent, safe='')}"
 
 
 def _verdict_text(done: Verdicts) -> str:
@@ -166,7 +209,7 @@ def _verdict_text(done: Verdicts) -> str:
     return "; ".join(parts) or "nothing was decided"
 
 
-def _decide(invocation: Invocation, run: str, form: Form) -> Verdicts:
+def _decide(invocation: Invocation, run: str, form: Form, announce: Announce) -> Verdicts:
     """Carry out the verdict of a form."""
     verb = first_value(form, "verb")
     if not verb:
@@ -174,38 +217,38 @@ def _decide(invocation: Invocation, run: str, form: Form) -> Verdicts:
     act = _VERBS.get(verb)
     if act is None:
         raise UsageError(f"{verb!r} is not a verdict", hint="load the review again")
-    return act(replace(open_project(invocation), surface="web"), run, form)
+    return act(replace(open_project(invocation), surface="web"), run, form, announce)
 
 
-def _accept(project: Project, run: str, form: Form) -> Verdicts:
+def _accept(project: Project, run: str, form: Form, announce: Announce) -> Verdicts:
     agent = first_value(form, "agent")
     shown, chosen = (
         {parse_number(text) for group in form.get(name, ()) for text in group.split()}
         for name in ("hunks", "hunk")
     )
     if chosen != shown:
-        done = accept_part.accept_hunks(run, agent, chosen, root=project)
+        done = accept_part.accept_hunks(run, agent, chosen, root=project, announce=announce)
         rest = None if done.conflicts else verdicts.reject(run, agent, root=project)
         return done if rest is None else replace(done, view=rest.view)
-    return verdicts.accept(run, agent, root=project)
+    return verdicts.accept(run, agent, root=project, announce=announce)
 
 
-def _accept_group(project: Project, run: str, form: Form) -> Verdicts:
+def _accept_group(project: Project, run: str, form: Form, announce: Announce) -> Verdicts:
     """Accept the change sets that the page showed, not others that are pending since."""
-    return verdicts.accept(run, *form.get("agent", ()), root=project)
+    return verdicts.accept(run, *form.get("agent", ()), root=project, announce=announce)
 
 
-def _reject(project: Project, run: str, form: Form) -> Verdicts:
+def _reject(project: Project, run: str, form: Form, _announce: Announce) -> Verdicts:
     return verdicts.reject(
         run, first_value(form, "agent"), feedback=first_value(form, "reason") or None, root=project
     )
 
 
-def _undo(project: Project, run: str, form: Form) -> Verdicts:
+def _undo(project: Project, run: str, form: Form, _announce: Announce) -> Verdicts:
     return reverting.undo(run, first_value(form, "agent"), root=project)
 
 
-_VERBS: dict[str, Callable[[Project, str, Form], Verdicts]] = {
+_VERBS: dict[str, Callable[[Project, str, Form, Announce], Verdicts]] = {
     "accept": _accept,
     "accept_group": _accept_group,
     "reject": _reject,

@@ -1,5 +1,8 @@
-// Keys and progress of the review. All but the keys also works without this script.
+// Keys, marks, context and progress of the review. Verdicts also work without this script.
 
+import { fill, follow, load, problem } from "/static/parts.js";
+
+const STEP = 10; // lines of context that one press adds
 const changes = [...document.querySelectorAll(".change-set")];
 const decided = document.querySelector(".decided");
 let current = -1;
@@ -19,7 +22,10 @@ const keys = {
   j: () => select(current + 1),
   k: () => select(current - 1),
   y: () => press("accept"),
-  n: () => changes[current]?.querySelector("[name=reason]").focus(),
+  n: () => changes[current]?.querySelector("[name=reason]")?.focus(),
+  c: () => keys.n(),
+  v: () => changes[current]?.querySelector(".viewed input").click(),
+  e: () => changes[current]?.querySelectorAll(".context").forEach((button) => button.click()),
   s: () => changes[current]?.querySelectorAll("[name=hunk]").forEach((box) => {
     box.checked = false;
     box.dispatchEvent(new Event("change", { bubbles: true }));
@@ -52,18 +58,85 @@ decided?.addEventListener("focusin", () => { current = -1; });
 for (const [place, change] of changes.entries()) {
   change.addEventListener("focusin", () => { current = place; });
   const reason = change.querySelector("[name=reason]");
-  reason.addEventListener("keydown", (event) => {
+  reason?.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
     change.querySelector("button[value=reject]").click();
   });
   change.addEventListener("change", () => {
     const boxes = [...change.querySelectorAll("[name=hunk]")];
+    if (!change.querySelector(".what")) return;
     const hunks = (some) => some.reduce((sum, box) => sum + box.value.split(" ").length, 0);
     const checked = hunks(boxes.filter((box) => box.checked));
     change.querySelector("button[value=accept]").disabled = checked === 0;
     const what = change.querySelector(".what");
     if (boxes.length > 1) what.textContent = checked === hunks(boxes) ? "all hunks" : `${checked} of ${hunks(boxes)} hunks`;
+  });
+}
+
+/** Marks of what was viewed stay in this browser. A change set that was viewed is folded. */
+const viewed = document.getElementById("viewed");
+function showViewed() {
+  const number = changes.filter((change) => change.classList.contains("folded")).length;
+  viewed.textContent = `, ${number} of ${changes.length} viewed`;
+  viewed.hidden = changes.length === 0;
+}
+for (const change of changes) {
+  const box = change.querySelector(".viewed input");
+  const key = `remora:viewed:${change.id}`;
+  box.checked = localStorage.getItem(key) !== null;
+  change.classList.toggle("folded", box.checked);
+  box.parentElement.hidden = false;
+  box.addEventListener("change", (event) => {
+    event.stopPropagation();
+    change.classList.toggle("folded", box.checked);
+    if (box.checked) localStorage.setItem(key, "");
+    else localStorage.removeItem(key);
+    showViewed();
+  });
+}
+showViewed();
+
+/** Show more lines of the file before or after a hunk. */
+async function expand(box, button, isUp) {
+  const pre = box.querySelector("pre");
+  const lines = [...pre.querySelectorAll("[data-old]:not(.hunk)")];
+  const edge = isUp ? lines[0] : lines.at(-1);
+  const [old, now] = [Number(edge.dataset.old), Number(edge.dataset.new)];
+  const count = isUp ? Math.min(STEP, old - 1) : STEP;
+  const from = isUp ? -count : 1;
+  try {
+    const found = count ? await load(`${box.dataset.lines}&old=${old + from}&new=${now + from}&count=${count}`) : [];
+    const more = count ? [...found.querySelectorAll("[data-old]:not(.hunk)")] : [];
+    if (isUp) edge.before(...more);
+    else edge.after(...more);
+    if (more.length < STEP) button.remove();
+  } catch (error) {
+    box.append(problem(error.message));
+  }
+}
+for (const box of document.querySelectorAll(".hunk-lines")) {
+  const lines = [...box.querySelectorAll("[data-old]:not(.hunk)")];
+  for (const isUp of [true, false]) {
+    const edge = isUp ? lines[0] : lines.at(-1);
+    if (!edge?.dataset.old || !edge.dataset.new || (isUp && edge.dataset.old === "1")) continue;
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "context", textContent: isUp ? "↑ more lines" : "↓ more lines" });
+    button.addEventListener("click", () => expand(box, button, isUp));
+    if (isUp) box.prepend(button);
+    else box.append(button);
+  }
+}
+
+/** Show what the gates of a verdict say until it is carried out. */
+const working = document.getElementById("working");
+if (working) {
+  const begun = Date.now();
+  setInterval(() => { document.getElementById("seconds").value = `${Math.round((Date.now() - begun) / 1000)} s`; }, 1000);
+  const gates = document.getElementById("gates");
+  gates.replaceChildren();
+  follow(() => working.dataset.live, working.querySelector("p"), {
+    said: (text) => { gates.append(Object.assign(document.createElement("li"), { textContent: text.trim() })); },
+    end: () => location.reload(),
   });
 }
 
@@ -83,3 +156,6 @@ document.addEventListener("submit", (event) => {
 const next = changes.findIndex((change) => `#${change.id}` === location.hash);
 if (next > 0) select(next);
 else (changes[0] ?? decided)?.focus({ preventScroll: true });
+
+// the Hub is asked after the first look
+for (const part of document.querySelectorAll(".reach")) await fill(part);
