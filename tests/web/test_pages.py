@@ -21,6 +21,8 @@ def test_a_run_lists_its_jobs_with_the_cause_of_failures(
     pages: TestClient, failed: Planted
 ) -> None:
     assert f'href="/runs/{failed.run_id}"' in pages.get("/").text
+    assert "src/price.py" in pages.get("/project").text
+    assert "No runs yet" in pages.get("/?start=1").text
     text = pages.get(f"/runs/{failed.run_id}").text
     assert f'href="/agents/{failed.agent_id}"' in text
     assert "The summary of check at turn 1 lost the error" in text

@@ -93,7 +93,7 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
         return judge
     left: dict[str, Mapping[str, Iterable[NodeKey]]] = {}
     try:
-        for known in [plan] if plan else _plans_of_some(invocation, project):
+        for known in [plan] if plan else plans_of_some(invocation, project):
             if known.jobs:
                 unit = "finding" if known.findings else known.jobs[0].operation
                 files = count(len({job.path for job in known.jobs}), "file")
@@ -108,7 +108,7 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
     return judge if change.files else NextStep(("hub", "index"), "")
 
 
-def _plans_of_some(invocation: Invocation, project: Project) -> Iterator[Plan]:
+def plans_of_some(invocation: Invocation, project: Project) -> Iterator[Plan]:
     """Yield what rules would do in some files, by operation; later ones take longer, and get fewer."""
     listed = project_files(project.root, include=project.config.workspace.include)
     sources = [

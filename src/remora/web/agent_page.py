@@ -24,7 +24,6 @@ from remora.web.html_responses import download, page
 from remora.web.tabs.recorded_tabs import sent_bytes
 from remora.web.tabs.tab_list import RECORD, tab_values
 from remora.web.tabs.turn_tab import turn_values
-from remora.web.turn_rows import TurnRow
 
 
 def agent_page(invocation: Invocation, request: Request) -> Response:
@@ -50,25 +49,14 @@ def agent_page(invocation: Invocation, request: Request) -> Response:
     )
 
 
-class ShownTurn(NamedTuple):
-    """A turn on the page."""
-
-    turn: int
-    row: TurnRow
-    values: dict[str, Any]
-
-
 def shown_turns(
     agent: AgentRecord, first: int, number: int | None, request: Request | None = None
-) -> list[ShownTurn]:
+) -> list[dict[str, Any]]:
     """Return turns from `first` on. A large stream is read for packets only if asked to."""
     if not agent.is_large or (request is not None and "whole" in request.query_params):
         last = agent.last_turn if number is None else first + number
         agent.read_packets(range(first - 1, last + 1), last)
-    return [
-        ShownTurn(record.turn, record.row, turn_values(record))
-        for record in agent.turns(first, number)
-    ]
+    return [turn_values(record) for record in agent.turns(first, number)]
 
 
 def _record(agent: AgentRecord, turn: int) -> list[dict[str, Any]]:
@@ -119,7 +107,7 @@ def turns_part(invocation: Invocation, request: Request) -> Response:
     return page(
         "turns.html",
         agent=agent,
-        turns=[turn for turn in turns if before is None or turn.turn < before],
+        turns=[turn for turn in turns if before is None or turn["turn"] < before],
         selected=None,
         recorded=None,
         is_earlier=before is not None,

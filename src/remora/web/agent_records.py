@@ -44,7 +44,7 @@ class AgentRecord:
         self.project = project
         self.agent_id = agent_id
         self.path = path
-        self._states: dict[int, DecisionState] | None = None
+        self.decisions: dict[int, DecisionState] | None = None  # until `read_packets` is called
         self._problem: RemoraError | None = None
 
     @cached_property
@@ -151,18 +151,13 @@ class AgentRecord:
             )
         return found[0]
 
-    @property
-    def has_packets(self) -> bool:
-        """True once `read_packets` was called."""
-        return self._states is not None
-
     def read_packets(self, turns: Container[int], last: int) -> None:
         """Read the packets of these turns in one pass over the stream, up to the turn `last`."""
-        self._states = {}
+        self.decisions = {}
         try:
             for turn, state in each_decision(read_events(self.path)):
                 if turn in turns:
-                    self._states[turn] = state
+                    self.decisions[turn] = state
                 if turn >= last:
                     return
         except RemoraError as error:
@@ -173,8 +168,8 @@ class AgentRecord:
 
         Raises NotFound if it was not read, and StreamDamaged if a line before it is damaged.
         """
-        if self._states and turn in self._states:
-            return self._states[turn].shown() if shown else self._states[turn].packet
+        if state := (self.decisions or {}).get(turn):
+            return state.shown() if shown else state.packet
         raise self._problem or NotFound(f"{self.agent_id} has no turn {turn}")
 
 

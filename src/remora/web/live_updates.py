@@ -52,7 +52,7 @@ def _turns(invocation: Invocation, agent_id: str, first: int) -> list[tuple[int,
     agent = open_agent(invocation, agent_id)
     values = {"agent": agent, "selected": None, "recorded": None}
     turns = shown_turns(agent, first, None)
-    return [(turn.turn, render("turn.html", turn=turn, **values)) for turn in turns]
+    return [(turn["turn"], render("turn.html", turn=turn, **values)) for turn in turns]
 
 
 async def live_run(invocation: Invocation, request: Request) -> EventSourceResponse:

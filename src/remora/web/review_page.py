@@ -162,11 +162,9 @@ async def decide(
     verdict = queue.add(form.get("agent", ()), carry_out)
     if await verdict.finish_soon():
         return RedirectResponse(verdict.address.result(), 303)
-    return RedirectResponse(_address(run, form, f"verdict={verdict.name}", _next(form)), 303)
-
-
-def _next(form: Form) -> str:
-    return first_value(form, "next")
+    return RedirectResponse(
+        _address(run, form, f"verdict={verdict.name}", first_value(form, "next")), 303
+    )
 
 
 def _carry_out(
@@ -182,7 +180,7 @@ def _carry_out(
         message = f"Nothing was decided: {error.with_hint}"
     else:
         message = _verdict_text(done)
-        place = place if done.conflicts else _next(form)
+        place = place if done.conflicts else first_value(form, "next")
     return _address(run, form, f"message={session.leave_message(message)}", place)
 
 

@@ -25,16 +25,22 @@ from remora.statuses import CONFLICT, DECIDED, NO_MODEL, RUNNING, UNDECIDED, WIT
 from remora.web.addresses import query_number
 from remora.web.html_responses import page, page_in_two_parts, render
 
-_JOBS = 200
-"""Jobs of a page."""
+_JOBS, _RUNS = 200, 50
+"""Jobs and runs of a page."""
 _MOST_CAUSES = 20
 
 
-def runs_page(invocation: Invocation, _request: Request) -> Response:
-    """Return the list of all runs, newest first."""
-    project = open_records(invocation)
-    runs = list_run_lines(project.trace)[::-1]
-    return page("runs.html", project=project, runs=runs, open=[run for run in runs if run.is_open])
+def runs_page(invocation: Invocation, request: Request) -> Response:
+    """Return the list of runs, newest first. Each page reads only the runs that it shows."""
+    project, start = open_records(invocation), query_number(request, "start") or 0
+    runs = list_run_lines(project.trace, slice(-start - _RUNS, -start or None))[::-1]
+    return page(
+        "runs.html",
+        project=project,
+        runs=runs,
+        open=[run for run in runs if run.is_open],
+        earlier=start + _RUNS if sum(1 for _ in project.trace.run_streams()) > start + _RUNS else 0,
+    )
 
 
 def run_page(invocation: Invocation, request: Request) -> Response:

@@ -94,13 +94,13 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
         return {PENDING: self.pending, CONFLICT: self.conflicts, **decided, FAILED: self.failed}
 
 
-def list_run_lines(folder: TraceFolder) -> list[RunLine]:
-    """Return all runs, oldest first.
+def list_run_lines(folder: TraceFolder, some: slice | None = None) -> list[RunLine]:
+    """Return all runs, or a slice of their streams by name, oldest first.
 
     Files that do not begin with `run_start` are ignored, unless they are named like damaged runs.
     """
     lines = []
-    for path in folder.run_streams():
+    for path in [*folder.run_streams()][some or slice(None)]:
         read = read_run_line(path)
         if read is not None:
             is_damaged = folder.copy_problem(path)

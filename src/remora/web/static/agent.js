@@ -1,6 +1,6 @@
 // The page of an agent: turns are loaded as they come into view, and those of a running agent appear.
 
-import { fill, follow, load, parse, problem, showBadges } from "/static/parts.js";
+import { follow, load, parse, problem, showBadges } from "/static/parts.js";
 
 const MOST = 100; // turns of a running agent that stay on the page
 const agent = document.getElementById("agent");
@@ -158,7 +158,6 @@ async function showSlowParts() {
       whole.append(problem(error.message));
     }
   }
-  for (const part of document.querySelectorAll("section[data-part]")) await fill(part);
   if (!("live" in agent.dataset)) await showBadges();
 }
 

@@ -27,7 +27,7 @@ export function problem(text) {
 }
 
 /** Load the part of a page that an element names into it. Its summary stays. */
-export async function fill(box) {
+async function fill(box) {
   const address = box.dataset.part;
   const stays = box.querySelector(":scope > summary") ?? "";
   delete box.dataset.part;
@@ -39,7 +39,7 @@ export async function fill(box) {
   }
 }
 
-// what is folded is loaded when it is opened
+// parts are loaded after the first look, and what is folded when it is opened
 document.addEventListener("toggle", ({ target }) => { if (target.open && target.dataset.part) fill(target); }, true);
 
 /** Replace each badge by the server's verdict on the stream. */
@@ -93,3 +93,6 @@ export function follow(address, status, handlers) {
   if (!document.hidden) open();
   else source = { close() {} };
 }
+
+let filled = Promise.resolve(); // one after the other
+for (const part of document.querySelectorAll("[data-part]:not(details, .more a)")) filled = filled.then(() => fill(part));

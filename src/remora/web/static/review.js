@@ -1,6 +1,6 @@
 // Keys, marks, context and progress of the review. Verdicts also work without this script.
 
-import { fill, follow, load, problem } from "/static/parts.js";
+import { follow, load, problem } from "/static/parts.js";
 
 const STEP = 10; // lines of context that one press adds
 const changes = [...document.querySelectorAll(".change-set")];
@@ -97,35 +97,28 @@ for (const change of changes) {
 }
 showViewed();
 
-/** Show more lines of the file before or after a hunk. */
-async function expand(box, button, isUp) {
-  const pre = box.querySelector("pre");
-  const lines = [...pre.querySelectorAll("[data-old]:not(.hunk)")];
-  const edge = isUp ? lines[0] : lines.at(-1);
-  const [old, now] = [Number(edge.dataset.old), Number(edge.dataset.new)];
-  const count = isUp ? Math.min(STEP, old - 1) : STEP;
-  const from = isUp ? -count : 1;
-  try {
-    const found = count ? await load(`${box.dataset.lines}&old=${old + from}&new=${now + from}&count=${count}`) : [];
-    const more = count ? [...found.querySelectorAll("[data-old]:not(.hunk)")] : [];
-    if (isUp) edge.before(...more);
-    else edge.after(...more);
-    if (more.length < STEP) button.remove();
-  } catch (error) {
-    box.append(problem(error.message));
-  }
+/** Let a button show more lines of the file before or after a hunk. */
+function addContext(box, isUp) {
+  const edge = () => [...box.querySelectorAll("[data-old]:not(.hunk)")].at(isUp ? 0 : -1).dataset;
+  if (!edge().old || !edge().new || (isUp && edge().old === "1")) return;
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "context", textContent: isUp ? "↑ more lines" : "↓ more lines" });
+  button.addEventListener("click", async () => {
+    const [old, now] = [Number(edge().old), Number(edge().new)];
+    const from = isUp ? -Math.min(STEP, old - 1) : 1;
+    try {
+      const found = await load(`${box.dataset.lines}&old=${old + from}&new=${now + from}&count=${isUp ? -from : STEP}`);
+      const more = [...found.querySelectorAll("[data-old]:not(.hunk)")];
+      const lines = box.querySelectorAll("[data-old]:not(.hunk)");
+      if (isUp) lines[0].before(...more);
+      else lines[lines.length - 1].after(...more);
+      if (more.length < STEP || edge().old === "1") button.remove();
+    } catch (error) {
+      box.append(problem(error.message));
+    }
+  });
+  box[isUp ? "prepend" : "append"](button);
 }
-for (const box of document.querySelectorAll(".hunk-lines")) {
-  const lines = [...box.querySelectorAll("[data-old]:not(.hunk)")];
-  for (const isUp of [true, false]) {
-    const edge = isUp ? lines[0] : lines.at(-1);
-    if (!edge?.dataset.old || !edge.dataset.new || (isUp && edge.dataset.old === "1")) continue;
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "context", textContent: isUp ? "↑ more lines" : "↓ more lines" });
-    button.addEventListener("click", () => expand(box, button, isUp));
-    if (isUp) box.prepend(button);
-    else box.append(button);
-  }
-}
+for (const box of document.querySelectorAll(".hunk-lines")) [true, false].forEach((isUp) => addContext(box, isUp));
 
 /** Show what the gates of a verdict say until it is carried out. */
 const working = document.getElementById("working");
@@ -156,6 +149,3 @@ document.addEventListener("submit", (event) => {
 const next = changes.findIndex((change) => `#${change.id}` === location.hash);
 if (next > 0) select(next);
 else (changes[0] ?? decided)?.focus({ preventScroll: true });
-
-// the Hub is asked after the first look
-for (const part of document.querySelectorAll(".reach")) await fill(part);

@@ -52,6 +52,7 @@ def turn_values(turn: TurnRecord) -> dict[str, Any]:
     answers = turn.data(step.reply for step in turn.events.requests if step.reply is not None)
     starts = [turn.events.start] if turn.events.start is not None else []
     found: dict[str, Any] = {
+        "turn": turn.turn,
         "row": turn.row,
         "goal": [(start.get("packet") or {}).get("goal", "") for start in turn.data(starts)],
         "answers": [text for answer in answers if (text := answer.get("text"))],
@@ -66,7 +67,7 @@ def turn_values(turn: TurnRecord) -> dict[str, Any]:
         "packet": None,
         "candidates": (),
     }
-    if turn.agent.has_packets and (turn.events.requests or turn.events.calls):
+    if turn.agent.decisions is not None and (turn.events.requests or turn.events.calls):
         try:
             found |= _packet(turn)
         except RemoraError as error:
@@ -110,7 +111,7 @@ def _lost(turn: TurnRecord, raw: Any) -> list[str]:
 
     Only what a model decided on counts: rules read the files and not the packet.
     """
-    if turn.agent.has_packets and (reported := errors_in(raw)):
+    if turn.agent.decisions is not None and (reported := errors_in(raw)):
         with suppress(RemoraError):  # there is no next turn, or its packet cannot be read
             if turn.agent.turn(turn.turn + 1).events.requests:
                 return lost_errors(reported, turn.agent.packet(turn.turn + 1))
