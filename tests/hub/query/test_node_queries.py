@@ -281,15 +281,12 @@ def test_a_search_for_tests_that_takes_too_long_returns_what_it_found() -> None:
     assert then["tests"] == [{"id": "tests/test_cart.py::test_total", "tier": "exact"}]
 
 
-def test_a_node_has_the_tests_that_were_found_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = NodeQueries(view_of(FILES))
-    monkeypatch.setattr(module, "SEARCH_S", -1)
-    first = asked.node(TOTAL)
+def test_a_node_has_the_tests_that_were_found_in_time() -> None:
+    first = NodeQueries(view_of(FILES), search_s=-1).node(TOTAL)
     assert first.related_tests == (Related(id="tests/test_cart.py::test_total", tier="unique"),)
     assert not first.tests_complete
     assert not is_whole(first)
-    monkeypatch.undo()
-    then = asked.node(TOTAL)
+    then = NodeQueries(view_of(FILES)).node(TOTAL)
     assert then.related_tests == (Related(id="tests/test_cart.py::test_total", tier="exact"),)
     assert is_whole(then)
 

@@ -16,7 +16,7 @@ from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.errors import DiskError, NotFound, RemoraError
 from remora.hub.protocol import Refused
-from remora.hub.query.node_queries import NodeQueries
+from remora.hub.query.node_queries import AT_ONCE_S, NodeQueries
 from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 
@@ -187,7 +187,11 @@ class NewestQueries:
         view, answers = self._newest_view(until), self._answers
         if answers is None or answers.view is not view or answers.generation != view.generation:
             answers = self._answers = NodeQueries(
-                view, root=self._root, files=self._read.files, most=_MAX_ANSWERS
+                view,
+                root=self._root,
+                files=self._read.files,
+                most=_MAX_ANSWERS,
+                search_s=AT_ONCE_S,
             )
         return answers
 

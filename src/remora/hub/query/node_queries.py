@@ -35,6 +35,9 @@ TESTS_S = 5.0
 """Seconds after which a request for several nodes starts no further search for tests."""
 SEARCH_S = 3.0
 """Maximum seconds of a search for the tests of one node, which then returns what it has found."""
+AT_ONCE_S = 0.25
+"""The same for the daemon. By then 50 of 80 nodes of Django have all their tests, and three quarters
+of the first 20 tests are those of a search without a limit, whose p95 is 4 s of CPU time."""
 _MAX_SETTINGS = 1024 * 1024  # bytes of a file with settings
 _PACKAGE_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 _ENTRY_POINT = re.compile(r"([\w.-]+)[\"']?\s*=\s*[\"']?([^\W\d][\w.]*:[^\W\d][\w.]*)")
@@ -45,7 +48,8 @@ _TESTS_SHARE = 0.7  # the tests' share of the time for the whole request
 class NodeQueries:
     """Queries on one state of the code, with cached links.
 
-    `fresh` is included in every answer. `root` is the folder with pytest's settings. If `partial_links` is True, links and tests are null.
+    `fresh` is included in every answer. `root` is the folder with pytest's settings. If
+    `partial_links` is True, links and tests are null. `search_s` limits each search for tests.
     """
 
     def __init__(
@@ -56,8 +60,10 @@ class NodeQueries:
         partial_links: bool = False,
         files: FileCache | None = None,
         most: int = MAX_ANSWERS,
+        search_s: float = SEARCH_S,
     ) -> None:
         self.view = view
+        self._search_s = search_s
         self.generation = view.generation
         """Generation of the state. Newer changes may or may not be included."""
         self.fresh = True
@@ -131,13 +137,15 @@ class NodeQueries:
         start = self._linked(key)
         return self._answer(key, "callees", lambda: _reachable(self._links.callees, start, depth))
 
-    def tests(self, key: str, depth: int = 1, seconds: float = SEARCH_S) -> dict[str, Any]:
+    def tests(self, key: str, depth: int = 1, seconds: float | None = None) -> dict[str, Any]:
         """Return the tests of the node, and of its callers within `depth` - 1 steps.
 
-        If finding all of them takes longer than `seconds`, the result contains the tests found so
-        far, and `"complete": False`. Raises NotFound if the node does not exist.
+        If finding all of them takes longer than `seconds` (default: the limit of these queries), the
+        result contains the tests found so far, and `"complete": False`. Raises NotFound if the node
+        does not exist.
         """
-        until = time.monotonic() + min(seconds, self._share_of_time())
+        limit = self._search_s if seconds is None else seconds
+        until = time.monotonic() + min(limit, self._share_of_time())
         complete, start = True, self._linked(key)
 
         def find() -> Iterable[Related]:
@@ -294,7 +302,7 @@ class NodeQueries:
         now = time.monotonic()
         if self._tests_until is None or now > self._tests_until:
             return None, True
-        tests, complete = self._tests([key], min(now + SEARCH_S, self._tests_until))
+        tests, complete = self._tests([key], min(now + self._search_s, self._tests_until))
         if complete:
             return tests, True
         self._tests_until = None
