@@ -1,4 +1,4 @@
-"""Shows the progress of a run, as a live display on a terminal and as plain lines elsewhere."""
+"""Counts what happens in a run, and prints it as plain lines, or as a live display on a terminal."""
 
 import sys
 import time
@@ -7,24 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Group
-from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Column
-from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.turn_counts import sent_tokens
 from remora.cli.app.options import Options
-from remora.cli.app.working import error_console
 from remora.ids import display_name
 from remora.memory.events import Event, ModelRequest
 from remora.operations.base import Codes, is_lint_code
@@ -130,48 +116,6 @@ class LineProgress(RunCounts):
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)
 
 
-class LiveDisplay(RunCounts):
-    """A progress bar with counts and the current nodes, or what judges the changes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-        self._bar = Progress(*columns)
-        self._task = self._bar.add_task("", total=None)
-        text = TextColumn("{task.description}", markup=False, table_column=Column())
-        self._checks = Progress(SpinnerColumn(), text, TimeElapsedColumn())
-        self._check = self._checks.add_task("", total=None)
-
-    def planned(self, run_id: str, plan: "Plan") -> None:
-        super().planned(run_id, plan)
-        self._bar.update(self._task, total=self.jobs)
-
-    def ended(self, job: Job, result: AgentResult) -> None:
-        super().ended(job, result)
-        self._bar.update(self._task, completed=self.done)
-
-    def __rich__(self) -> Group:
-        counted = (
-            (self.requests, "request"),
-            (self.tokens, "token"),
-            (self.fixed, "finding"),
-            (self.other_changes, "other change"),
-        )
-        counts = " · ".join(count(number, noun) for number, noun in counted if number)
-        names = [display_name(job.node_id) + self.waiting(job) for job in [*self.working.values()]]
-        nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
-        check_text = escape_line(self.check_text)
-        if check_text != self._checks.tasks[0].description:
-            self._checks.reset(self._check, description=check_text)
-        if check_text and not self.working:
-            return Group(self._checks, _one_line(counts))
-        return Group(*([self._bar] if self.jobs else []), _one_line(counts), *nodes)
-
-
-def _one_line(text: str, style: str = "") -> Text:
-    return Text(text, style, no_wrap=True, overflow="ellipsis")
-
-
 @contextmanager
 def run_progress(options: Options, *, jobs: bool = True) -> Iterator[RunCounts]:
     """Yield an observer that shows a live display, prints lines, or is silent.
@@ -184,6 +128,11 @@ def run_progress(options: Options, *, jobs: bool = True) -> Iterator[RunCounts]:
     elif not sys.stderr.isatty():
         yield LineProgress(jobs=jobs)
     else:
+        from rich.live import Live  # slow to import
+
+        from remora.cli.app.working import error_console
+        from remora.cli.views.live_display import LiveDisplay
+
         display = LiveDisplay()
         with Live(display, console=error_console(), transient=True, refresh_per_second=8):
             yield display
