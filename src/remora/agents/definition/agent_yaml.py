@@ -45,8 +45,8 @@ def _script_path(value: str) -> str:
     return value
 
 
-def _known(value: str, names: Collection[str]) -> str:
-    if value not in names and not is_script(value):
+def _known(value: str, names: Collection[str] | None) -> str:
+    if names is not None and value not in names and not is_script(value):
         raise ValueError(f"expected one of {', '.join(names)}, or the path of a .pym script")
     return value
 
@@ -184,9 +184,9 @@ class AgentDefinition(_YamlModel):
     """`rules` if no model may decide, even if the user chooses so; `free` if no guided one may."""
     model: ModelName | None = None
     """Name of the model. If null, the configured model is used."""
-    needs: Annotated[str, AfterValidator(lambda value, info: _known(value, info.context.needs))] = (
-        "always"
-    )
+    needs: Annotated[
+        str, AfterValidator(lambda value, info: _known(value, info.context and info.context.needs))
+    ] = "always"
     """Selects the nodes to work on: ruff, docstring, test, always, or a path to a `.pym` script."""
     context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
     """Scripts that run once, before the first turn."""
@@ -197,7 +197,14 @@ class AgentDefinition(_YamlModel):
     constraints: ConstraintsDefinition = ConstraintsDefinition()
     """Rules for the agent. Only `verify` enforces anything."""
     verify: Annotated[
-        list[Annotated[str, AfterValidator(lambda name, info: _known(name, info.context.checks))]],
+        list[
+            Annotated[
+                str,
+                AfterValidator(
+                    lambda name, info: _known(name, info.context and info.context.checks)
+                ),
+            ]
+        ],
         Field(min_length=1, max_length=_MOST_PARTS),
         BeforeValidator(_checks),
     ] = ["parses", "own_lines_only"]
@@ -215,9 +222,10 @@ class ScriptUse(NamedTuple):
     grants: tuple[str, ...] = ()
 
 
-def read_definition(path: Path, operations: Operations) -> AgentDefinition:
+def read_definition(path: Path, operations: Operations | None) -> AgentDefinition:
     """Read and validate the agent definition in `path`.
 
+    If `operations` is None, the names and scripts that it refers to are not checked.
     Raises ConfigError, with the position as `FILE:LINE:COLUMN`, if the definition is invalid.
     """
     if not path.is_file():
@@ -233,6 +241,8 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
     except ValidationError as error:
         message = "\n".join(describe_errors(error, AgentDefinition, marked))
         raise ConfigError(message, hint="`remora schema agent` lists every key") from error
+    if operations is None:
+        return definition
     seen: set[str] = set()
     for index, tool in enumerate(definition.tools):
         if tool.name in seen or tool.name in BUILTIN:
