@@ -16,7 +16,7 @@ def main() -> None:
     if args in (["--version"], ["-V"]) and sys.stdout is not None:
         _print_text(f"remora {__version__}\n")
         return
-    gc.set_threshold(50_000)  # importing creates many objects and almost no garbage
+    gc.set_threshold(150_000)  # importing creates many objects and almost no garbage
     from remora.cli.app.entry import start
 
     sys.exit(start(args))
