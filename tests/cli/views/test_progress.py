@@ -6,8 +6,7 @@ import pytest
 from rich.console import Console
 
 from remora.agents.job import AgentResult
-from remora.cli.views.live_display import LiveDisplay
-from remora.cli.views.progress import LineProgress
+from remora.cli.views.progress import LineProgress, LiveDisplay
 from remora.memory.events import ModelRequest, TurnStart
 from remora.runs.planning.plan import Plan
 from remora.usecases.analyze.run_limits import RunBudget

@@ -1,4 +1,4 @@
-"""Counts what happens in a run, and prints it as plain lines, or as a live display on a terminal."""
+"""Shows the progress of a run, as a live display on a terminal and as plain lines elsewhere."""
 
 import sys
 import time
@@ -11,6 +11,7 @@ import click
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.turn_counts import sent_tokens
 from remora.cli.app.options import Options
+from remora.cli.app.working import error_console
 from remora.ids import display_name
 from remora.memory.events import Event, ModelRequest
 from remora.operations.base import Codes, is_lint_code
@@ -19,6 +20,9 @@ from remora.statuses import VERIFIED, proven_text
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.text import Text
+
     from remora.runs.planning.plan import Plan
 
 
@@ -116,6 +120,56 @@ class LineProgress(RunCounts):
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)
 
 
+class LiveDisplay(RunCounts):
+    """A progress bar with counts and the current nodes, or what judges the changes."""
+
+    def __init__(self) -> None:
+        from rich.progress import (  # slow to import
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+        from rich.table import Column
+
+        super().__init__()
+        columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+        self._bar = Progress(*columns)
+        self._task = self._bar.add_task("", total=None)
+        text = TextColumn("{task.description}", markup=False, table_column=Column())
+        self._checks = Progress(SpinnerColumn(), text, TimeElapsedColumn())
+        self._check = self._checks.add_task("", total=None)
+
+    def __rich__(self) -> "Group":
+        from rich.console import Group
+
+        self._bar.update(self._task, total=self.jobs or None, completed=self.done)
+        counted = (
+            (self.requests, "request"),
+            (self.tokens, "token"),
+            (self.fixed, "finding"),
+            (self.other_changes, "other change"),
+        )
+        counts = " · ".join(count(number, noun) for number, noun in counted if number)
+        names = [display_name(job.node_id) + self.waiting(job) for job in [*self.working.values()]]
+        nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
+        check_text = escape_line(self.check_text)
+        if check_text != self._checks.tasks[0].description:
+            self._checks.reset(self._check, description=check_text)
+        if check_text and not self.working:
+            return Group(self._checks, _one_line(counts))
+        return Group(*([self._bar] if self.jobs else []), _one_line(counts), *nodes)
+
+
+def _one_line(text: str, style: str = "") -> "Text":
+    from rich.text import Text
+
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
+
+
 @contextmanager
 def run_progress(options: Options, *, jobs: bool = True) -> Iterator[RunCounts]:
     """Yield an observer that shows a live display, prints lines, or is silent.
@@ -128,10 +182,7 @@ def run_progress(options: Options, *, jobs: bool = True) -> Iterator[RunCounts]:
     elif not sys.stderr.isatty():
         yield LineProgress(jobs=jobs)
     else:
-        from rich.live import Live  # slow to import
-
-        from remora.cli.app.working import error_console
-        from remora.cli.views.live_display import LiveDisplay
+        from rich.live import Live
 
         display = LiveDisplay()
         with Live(display, console=error_console(), transient=True, refresh_per_second=8):
