@@ -40,8 +40,8 @@ _STATES = (
 _TAGS = {"keyword": "b", "string": "i", "comment": "i"}
 """Elements for the syntax in a line of a diff."""
 _BEGINS = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)")
-_MOST_OF_LINE = 2000
-"""Characters of a line of a diff that are shown."""
+_MOST_OF_LINE, _MOST_OF_PART = 2000, 600
+"""Characters that are shown of a line of a diff, and of a changed part of a packet."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -171,13 +171,13 @@ def _diff_line(line: DiffLine) -> Markup:
 
 
 def _brief(value: Any) -> Markup:
-    """Return a part of a packet as HTML on one line: of an action, what it did."""
+    """Return a part of a packet as HTML: of an action what it did, of code its lines."""
     match value:
         case {"tool": tool, "summary": summary}:
             value = f"{tool}: {summary}"
-        case {"value": value, "source_turn": _}:
+        case {"value": value, "source_turn": _} | {"path": _, "text": value}:
             pass
-    return visible_line(value if isinstance(value, str) else json_text(value))
+    return visible(value if isinstance(value, str) else json_text(value), _MOST_OF_PART)
 
 
 def _time(timestamp: str) -> str:

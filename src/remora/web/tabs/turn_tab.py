@@ -23,8 +23,8 @@ _LINES = 10
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 _APART = ("hub_context", "hub_freshness")
 """Parts that are shown under Facts of the Hub."""
-_KNOWN = ("/turn", "/candidate_actions")
-"""Parts whose change is shown otherwise, or says nothing."""
+_KNOWN = ("/turn", "/candidate_actions", "/hub_", "/omitted")
+"""Beginnings of parts whose change is shown otherwise, or says nothing."""
 
 
 class ShownCall(NamedTuple):
@@ -62,7 +62,7 @@ def turn_values(turn: TurnRecord) -> dict[str, Any]:
         "checks": [
             check for made in turn.data(turn.events.submissions) for check in made.get("checks", ())
         ],
-        "has_ended": bool(turn.events.errors or turn.events.end),
+        "has_ended": turn.events.errors or not any(result.get("error") for result in results),
         "problem": "",
         "packet": None,
         "candidates": (),
@@ -88,7 +88,7 @@ def _packet(turn: TurnRecord) -> dict[str, Any]:
             if value not in _EMPTY and key not in _APART
         },
         "facts": _facts(shown),
-        "changes": [change for change in changes if change.path not in _KNOWN],
+        "changes": [change for change in changes if not change.path.startswith(_KNOWN)],
         "dropped": dropped,
         "dropped_tokens": sum(estimate_tokens(part.text) for part in dropped),
         "candidates": shown.candidate_actions,
