@@ -46,7 +46,6 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     Agents are not loaded, because an invalid definition must not block commands that only read or
     review. Raises UsageError, ConfigError or DiskError, and OutsideError if there is too little memory.
     """
-    from remora.agents.definition.agent import with_replaced
     from remora.runs.provenance import install_key
     from remora.sandbox.isolation import require_level
 
@@ -59,7 +58,7 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     return Project(
         root=root,
         config=config,
-        operations=with_replaced(root, invocation.operations, config.agents.replace),
+        operations=_operations(invocation, root, config),
         trace=trace.folder,
         open_store=trace.open_store,
         cache=invocation.folders.cache / "roots" / root_name(root),
@@ -132,9 +131,15 @@ def open_operations(invocation: Invocation, root: Path) -> "Operations":
     """Return the operations, without those that the user lets agents of the project replace."""
     if not is_configured(invocation, root):
         return invocation.operations
-    from remora.agents.definition.agent import with_replaced
+    return _operations(invocation, root, open_config(invocation, root))
 
-    return with_replaced(root, invocation.operations, open_config(invocation, root).agents.replace)
+
+def _operations(invocation: Invocation, root: Path, config: "Config") -> "Operations":
+    if not config.agents.replace:
+        return invocation.operations
+    from remora.agents.definition.agent import with_replaced  # imports what runs scripts
+
+    return with_replaced(root, invocation.operations, config.agents.replace)
 
 
 def _interpreter(invocation: Invocation, root: Path, config: "Config") -> "ProjectPython":

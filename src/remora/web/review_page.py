@@ -17,14 +17,13 @@ from remora.bootstrap.open_project import open_project
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
-from remora.runs.judgement.judgement import Announce
 from remora.runs.project import Project
 from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.report.job_texts import done_summary
-from remora.runs.review.accepted_changes import Verdicts
+from remora.runs.review.accepted_changes import Announce, Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, pending_changes
 from remora.runs.review.ready_changes import ready_change

@@ -9,7 +9,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 
 from remora.errors import NotFound
-from remora.runs.judgement.judgement import Announce
+from remora.runs.review.accepted_changes import Announce
 
 _ANSWER_S = 1.0
 """Seconds that an answer waits for a verdict: what takes longer is shown while it runs."""

@@ -128,12 +128,14 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
         )
     from remora.cli.app.working import accept_progress
     from remora.cli.review.verdicts import print_accepted
-    from remora.usecases.review import accept_part, verdicts
+    from remora.usecases.review import verdicts
     from remora.usecases.review.pull_request import branch_for, with_pull_request
 
     project, announce = project_of(options), functools.partial(note, options)
     may_write = functools.partial(_may_write_untested, options, untested)
     if hunks:
+        from remora.usecases.review import accept_part  # imports the judgement of parts
+
         done = accept_part.accept_hunks(
             run,
             nodes[0],

@@ -32,6 +32,7 @@ from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_stream import RunStream
 from remora.runs.report.job_findings import findings_fixed
 from remora.runs.report.report_model import Finding
+from remora.runs.review.accepted_changes import Announce
 from remora.runs.review.apply_changes import merged
 from remora.runs.review.ready_changes import ReadyChange, ready_change
 from remora.runs.review.recheck import Tree
@@ -103,8 +104,6 @@ class Proposals:
         return files, colliding
 
 
-Announce = Callable[[str], None]
-"""Says how long a judgement will take, and what did not judge although it did in the run."""
 _LONG = 2.0
 """Seconds of a judgement that users are told about."""
 
@@ -125,10 +124,6 @@ def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
     with base_files.workspaces.open() as workspace:
         to = _measurements(project, base, proposals, workspace, run.observer.judging)
         stream.append(Judgement(project, base, proposals, to).judge())
-
-
-def announce_nothing(_text: str) -> None:
-    """Say nothing."""
 
 
 def judge_parts(

@@ -43,8 +43,8 @@ AcceptChange = Callable[[ReadyChange, Recheck], list[dict[str, Any]]]
 """Accepts a change set and returns its conflicts, which are empty on success."""
 TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 """Yields the changes one by one, and may show progress."""
-
-
+Announce = Callable[[str], None]
+"""Says how long a judgement will take, and what did not judge although it did in the run."""
 MayWrite = Callable[[Sequence[str], str], bool]
 """Returns True if the changes of some nodes may be written although no test ran, for a reason."""
 

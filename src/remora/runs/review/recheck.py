@@ -4,30 +4,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from remora.agents.definition.agent import Agent, load_agents
-from remora.agents.inputs.target_location import locate_target
 from remora.agents.job import Job
-from remora.agents.verification import verify
 from remora.errors import HostError, OutsideError, RemoraError, UsageError
 from remora.files.project_files import project_files
-from remora.judges.checks import parse_errors
-from remora.judges.lint.new_findings import new_findings
-from remora.judges.submission import Result, Submission
 from remora.rmtree import try_remove_tree
-from remora.runs.continuation.resume import check_definition
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_record import RunRecord, recorded_selectors
 from remora.sandbox.interpreters import ProjectPython, environment_digest
-from remora.tools.host.ruff.ruff import MakeRuff, Ruff
-from remora.tools.tree import ToolTree
 from remora.workspaces.apply.merge_change_set import FileConflict, FileWrite, PreparedChanges
-from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 from remora.workspaces.rooted_files import RootedFiles
+
+if TYPE_CHECKING:  # most changes are written as they are, without what checks them
+    from remora.agents.definition.agent import Agent
+    from remora.judges.submission import Result
+    from remora.tools.host.ruff.ruff import MakeRuff
+    from remora.tools.tree import ToolTree
 
 _PARSES = "parses"
 _OF_ALL = {_PARSES, "no_new_findings"}
@@ -65,11 +61,15 @@ def users_tree(project: Project) -> Tree:
 
 def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
     """Return a conflict for each file that can no longer be parsed after the merge."""
+    merged = [write for write in prepared.writes if write.merged]
+    if not merged:
+        return []
+    from remora.judges.checks import parse_errors
+
     return [
         FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
-        for write in prepared.writes
-        if write.merged
-        and (error := parse_errors({write.path: write.result}))
+        for write in merged
+        if (error := parse_errors({write.path: write.result}))
         and not parse_errors({write.path: write.ours})
     ]
 
@@ -153,15 +153,19 @@ class Recheck:
         return self._record.attempts.start.config.get("environment")
 
     @property
-    def _place(self) -> ToolTree:
+    def _place(self) -> "ToolTree":
+        from remora.tools.tree import ToolTree
+
         return ToolTree(self._project.root, ruff=self._ruff)
 
     @cached_property
-    def _ruff(self) -> MakeRuff:
+    def _ruff(self) -> "MakeRuff":
         """Makes objects that check the rules that the user selected for the run."""
+        from remora.tools.host.ruff.ruff import Ruff
+
         return partial(Ruff, selected=recorded_selectors(self._record.attempts.start))
 
-    def _python(self, agent: Agent) -> ProjectPython | None:
+    def _python(self, agent: "Agent") -> ProjectPython | None:
         """Return the interpreter for an agent's checks.
 
         Checks that only read packages get None if `analyze` had no interpreter. Raises HostError if
@@ -185,6 +189,9 @@ class Recheck:
         """
         if write.result is None or not write.path.endswith(".py"):
             return None
+        from remora.judges.checks import parse_errors
+        from remora.judges.lint.new_findings import new_findings
+
         error = parse_errors({write.path: write.result})
         if error:
             return FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
@@ -208,6 +215,10 @@ class Recheck:
 
         Returns a description of the failed checks, or an empty string if all checks pass.
         """
+        from remora.agents.inputs.target_location import locate_target
+        from remora.agents.verification import verify
+        from remora.judges.submission import Submission
+
         agent, known = self._agent(job), self._jobs[job.agent_id]
         files = {write.path: (write.ours, write.result) for write in prepared.writes}
         _, now = files.get(known.path) or (None, tree.read(known.path))
@@ -248,17 +259,20 @@ class Recheck:
         failed = [check for check in failed if check.name == _PARSES] or failed
         return "; ".join(f"fails {check.name}: {check.detail}" for check in failed)
 
-    def _verified_by(self, job: JobView, agent: Agent) -> list[str]:
+    def _verified_by(self, job: JobView, agent: "Agent") -> list[str]:
         """Return the agent's checks, without those that a later version has added."""
         start = start_of(self._project.trace, job.agent_id)
         recorded = start.definition.get("verify") if start is not None else None
         return [name for name in agent.definition.verify if recorded is None or name in recorded]
 
-    def _agent(self, job: JobView) -> Agent:
+    def _agent(self, job: JobView) -> "Agent":
         """Load the job's agent. Raises UsageError if its definition has changed since the run.
 
         A changed definition might not contain the checks that verified the change set.
         """
+        from remora.agents.definition.agent import load_agents
+        from remora.runs.continuation.resume import check_definition
+
         if job.operation not in self._agents:
             self._agents |= load_agents(
                 self._project.root, self._project.operations, [job.operation]
@@ -284,9 +298,12 @@ class _MergedCopy:
     prepared: PreparedChanges
     tree: Tree
     interpreter: Callable[[], ProjectPython | None]
-    ruff: MakeRuff
+    ruff: "MakeRuff"
 
-    def __call__(self, work: Callable[[ToolTree], Result], /) -> Result:
+    def __call__(self, work: "Callable[[ToolTree], Result]", /) -> "Result":
+        from remora.tools.tree import ToolTree
+        from remora.workspaces.copy.slot import SlotDriver
+
         python = self.interpreter()
         folder = self.project.cache / "bases" / f"{self.run_id}~merged"
         try_remove_tree(folder)

@@ -15,12 +15,13 @@ from pathlib import Path
 from remora.bootstrap.open_project import open_with
 from remora.errors import Conflict, UsageError
 from remora.ids import display_name
-from remora.runs.judgement.judgement import Announce, announce_nothing, judge_parts
+from remora.runs.judgement.judgement import judge_parts
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import reverse_patches, shown_hunks
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.review.accepted_changes import (
+    Announce,
     MayWrite,
     SelectedChanges,
     Verdicts,
@@ -64,7 +65,7 @@ def accept_hunks(  # noqa: PLR0913 (one keyword for each option of the command)
     *,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
-    announce: Announce = announce_nothing,
+    announce: Announce = lambda _: None,
     may_write: MayWrite = lambda *_: True,
 ) -> Verdicts:
     """Write only some hunks of a change set to the project's files.
@@ -94,7 +95,7 @@ def accept_edited(
     *,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
-    announce: Announce = announce_nothing,
+    announce: Announce = lambda _: None,
 ) -> Verdicts:
     """Write an edited version of a change set to the project's files.
 

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from remora.bootstrap.open_project import open_with
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.ids import LAST
-from remora.runs.judgement.judgement import Announce, announce_nothing, judge_parts
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review.accepted_changes import (
+    Announce,
     MayWrite,
     SelectedChanges,
     TrackProgress,
@@ -63,7 +63,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     root: str | Path | Project | None = None,
     trust_run: bool = False,
     progress: TrackProgress = iter,
-    announce: Announce = announce_nothing,
+    announce: Announce = lambda _: None,
     may_write: MayWrite = lambda *_: True,
 ) -> Verdicts:
     """Write verified changes to the project's files.
@@ -88,7 +88,10 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
         tree = users_tree(project) if branch is None else tree_of(project, branch)
         refused = refused_untested(project, view, picked.usable, may_write)
-        refused |= judge_parts(project, announce, view, picked.usable, tree)
+        if any(change.is_part for change in picked.usable):
+            from remora.runs.judgement.judgement import judge_parts  # imports what runs agents
+
+            refused |= judge_parts(project, announce, view, picked.usable, tree)
         if branch is not None:
             return accept_onto_branch(project, stream, picked, branch, progress, refused)
         write = partial(accept_one, project, stream)
