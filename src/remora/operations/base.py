@@ -1,10 +1,9 @@
 """Definition of an operation and of its parts, such as needs, checks and host functions."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -212,10 +211,7 @@ class Operations:
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self.all = tuple(operations)
-        self._loads = {operation.name: cache(operation.load) for operation in self.all}
-        names = [operation.name for operation in self.all]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"the operation {twice[0]!r} is defined twice")
+        _unique("operation", [operation.name for operation in self.all])
 
     def __or__(self, other: Operation) -> "Operations":
         return Operations((*self.all, other))
@@ -294,28 +290,42 @@ class Operations:
     def needs(self) -> Mapping[str, Need]:
         """Needs, keyed by their name in `agent.yaml`, including `always`."""
         always = Need(prepare=lambda _tree, _modules, _options: lambda _module, _node: 1)
-        return _ByName("need", {"always": always}, (parts.needs for parts in self._parts))
+        return _merged(
+            "need", [*(parts.needs for parts in self._parts.values()), {"always": always}]
+        )
 
     @cached_property
     def checks(self) -> Mapping[str, "Check"]:
         """Checks, keyed by their name in `agent.yaml`, including the general checks."""
         from remora.judges.checks import CHECKS
 
-        return _ByName("check", CHECKS, (parts.checks for parts in self._parts))
+        return _merged("check", [CHECKS, *(parts.checks for parts in self._parts.values())])
 
     @cached_property
     def host_functions(self) -> Mapping[str, "HostFunction"]:
-        """Host functions, keyed by name, including the general host functions."""
+        """Host functions, keyed and sorted by name, including the general host functions."""
         from remora.tools.host_functions import GENERIC
 
-        groups = ({own.name: own for own in parts.host_functions} for parts in self._parts)
-        general = {function.name: function for function in GENERIC}
-        return _ByName("host function", general, groups)
+        groups = [GENERIC, *(parts.host_functions for parts in self._parts.values())]
+        given = [{function.name: function for function in group} for group in groups]
+        merged = _merged("host function", given)
+        return dict(sorted(merged.items()))
+
+    def covering(
+        self,
+        names: Collection[str],
+        used: Collection[str],
+        kind: Literal["needs", "host_functions"],
+    ) -> Mapping[str, Any]:
+        """Return what the operations `names` define, or all of them if these lack a name in `used`."""
+        few = Operations(operation for operation in self.all if operation.name in names)
+        found: Mapping[str, Any] = getattr(few, kind)
+        return found if found.keys() >= {*used} else getattr(self, kind)
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:
         """Functions that merge a change set into files that have changed since."""
-        return tuple(parts.merge for parts in self._parts if parts.merge is not None)
+        return tuple(parts.merge for parts in self._parts.values() if parts.merge is not None)
 
     def check_project(self, place: "ToolTree", used: Collection[str]) -> None:
         """Check that the checks and host functions named in `used` can work on a project.
@@ -333,73 +343,49 @@ class Operations:
 
         If `used` is None, all are checked. Raises HostError if the interpreter cannot run them.
         """
-        for parts in self._parts if used is None else self._parts_used(used):
+        for parts in self._parts.values() if used is None else self._parts_used(used):
             if parts.check_interpreter:
                 parts.check_interpreter(python)
 
     def _parts_used(self, used: Collection[str]) -> Iterator[Parts]:
         """Yield the parts with a check or host function in `used` that needs what it may use."""
-        for parts in self._parts:
+        for parts in self._parts.values():
             names = {*parts.checks, *(function.name for function in parts.host_functions)}
             if not (names - self.checks_try_code).isdisjoint(used):
                 yield parts
 
     def report(self, name: str) -> Report | None:
         """Return the function that reports the findings of an operation, if it has one."""
-        return self._loads[name]().report if name in self._loads else None
+        return next(
+            (operation.load().report for operation in self.all if operation.name == name), None
+        )
 
     @property
     def judges(self) -> "Mapping[str, JudgeChange]":
         """The functions that judge a change, by operation."""
-        found = ((name, load().judge) for name, load in self._loads.items())
-        return {name: judge for name, judge in found if judge is not None}
+        return {name: parts.judge for name, parts in self._parts.items() if parts.judge is not None}
 
     @property
     def restorers(self) -> "Mapping[str, Restorer]":
         """The restorers of the operations that have one, by operation."""
-        found = ((name, load().restorer) for name, load in self._loads.items())
+        found = ((name, parts.restorer) for name, parts in self._parts.items())
         return {name: restorer for name, restorer in found if restorer is not None}
 
-    @property
-    def _parts(self) -> Iterator[Parts]:
-        """The parts of the operations, each loaded when it is taken."""
-        return (load() for load in self._loads.values())
+    @cached_property
+    def _parts(self) -> Mapping[str, Parts]:
+        return {operation.name: operation.load() for operation in self.all}
 
 
 def _general_parts(load: Callable[[], Parts]) -> Parts:
     return msgspec.structs.replace(load(), report=None, restorer=None)
 
 
-class _ByName(Mapping[str, Any]):
-    """What operations define by name. An operation is loaded for a name that no earlier one has.
+def _merged(kind: str, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    _unique(kind, [name for mapping in given for name in mapping])
+    return {name: value for mapping in given for name, value in mapping.items()}
 
-    Raises ValueError if two operations define the same name.
-    """
 
-    def __init__(
-        self, kind: str, general: Mapping[str, Any], groups: Iterator[Mapping[str, Any]]
-    ) -> None:
-        self._kind, self._known, self._groups = kind, {**general}, groups
-        self._lock = RLock()
-
-    def __getitem__(self, name: str) -> Any:
-        while name not in self._known and self._add():
-            pass
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        while self._add():
-            pass
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def _add(self) -> bool:
-        """Add the names of the next operation, if there is one."""
-        with self._lock:
-            group = next(self._groups, None)
-            if twice := sorted(self._known.keys() & (group or {})):
-                raise ValueError(f"the {self._kind} {twice[0]!r} is defined twice")
-            self._known |= group or {}
-        return group is not None
+def _unique(kind: str, names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"the {kind} {twice[0]!r} is defined twice")

@@ -63,7 +63,7 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
         ("max_turn: 3", "7:1", "did you mean max_turns?"),
         ("max_turns: 0", "7:12", "max_turns"),
         ("max_turns: '3'", "7:12", "an integer"),
-        ("needs: tested", "7:8", "one of always, ruff, fixable, docstring, test, unannotated"),
+        ("needs: tested", "7:8", "one of ruff, fixable, docstring, test, unannotated, always"),
         ("needs: tests.py", "7:8", "or the path of a .pym script"),
         ("needs: gone.pym", "7:8", "no file gone.pym"),
         ("verify: [parse]", "7:10", "one of parses, no_new_findings"),

@@ -33,8 +33,7 @@ def list_(options: Options) -> int:
     known = known_tools(root, open_operations(invocation, root))
     found = [_tool_document(tool, checks) for tool in known]
     functions = [
-        _function_document(function)
-        for _, function in sorted(invocation.operations.host_functions.items())
+        _function_document(function) for function in invocation.operations.host_functions.values()
     ]
     emit(options, {"tools": found, "host_functions": functions}, _list_lines(found, functions))
     for tool in found:
