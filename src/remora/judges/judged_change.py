@@ -1,6 +1,7 @@
 """A change to judge, and the judgement of an operation."""
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 import msgspec
@@ -66,6 +67,19 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The user's variables."""
     seconds: float = 50.0
     """The time after which nothing more is tried."""
+    reaching: list[str] = []
+    """The pytest IDs of the tests that it reaches, nearest first, once all tests take too long."""
+
+    def left(self, begun: float) -> float:
+        """Return how many of the seconds are left, at least a third of what has passed.
+
+        So the whole takes at most half as long again as slow tests that the change reaches.
+        """
+        passed = time.monotonic() - begun
+        return max(self.seconds - passed, passed / 3)
+
+
+LATE = "no time is left"
 
 
 class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +87,12 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 
     what: str
     why: str
+
+
+class Late(Unjudged, frozen=True, kw_only=True):
+    """What there was no time for."""
+
+    why: str = LATE
 
 
 class Untested(Unjudged, frozen=True, kw_only=True):
@@ -92,8 +112,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     ran: bool = False
 
 
-JudgeChange = Callable[[Change, Callable[[str], None]], Judged]
-"""Takes a change and a function that is told what is done now. Returns what is against the change."""
+JudgeChange = Callable[[Change, Callable[[str], None]], Iterator[Judged]]
+"""Takes a change and a function that is told what is done now. Yields what is against the change."""
 
 
 def _parsed(path: str, content: bytes | None) -> Module | None:

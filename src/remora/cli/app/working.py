@@ -39,7 +39,10 @@ def working(options: Options, what: str) -> Iterator[Callable[[str], None]]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=error_console(), transient=True) as bar:
+    is_terminal = sys.stdout.isatty()  # the output goes above the bar only where both are shown
+    with Progress(
+        *columns, console=error_console(), transient=True, redirect_stdout=is_terminal
+    ) as bar:
         task = bar.add_task(what, total=None)
         yield lambda now: bar.update(task, description=now)
 

@@ -24,6 +24,7 @@ from remora.text import too_large
 
 if TYPE_CHECKING:
     from remora.bootstrap.invocation import Invocation
+    from remora.runs.report.problems import Problem
     from remora.usecases.judge.judge_change import Judgement
 
 _MOST_BYTES = 64 * 1024 * 1024
@@ -50,8 +51,8 @@ _UNTESTED = 4
 @click.option("--staged", is_flag=True, help="Judge what is staged for the next commit.")
 @click.option("--static", is_flag=True, help="Run no code of the project.")
 @click.option(
-    "--seconds", type=click.IntRange(1, 3600), default=55, show_default=True,
-    help="Time after which no more faults are planted.",
+    "--seconds", type=click.IntRange(1, 3600), default=20, show_default=True,
+    help="Time beside long tests that the change reaches.",
 )  # fmt: skip
 @click.option(
     "--add-tests",
@@ -111,7 +112,7 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
         from remora.runs.execution.run import RunRequest
         from remora.usecases.check.baseline import read_baseline
         from remora.usecases.judge.change_trees import ChangeRequest
-        from remora.usecases.judge.judge_change import judge_change
+        from remora.usecases.judge.judge_change import JudgeObserver, judge_change
 
         known = read_baseline(baseline, RunRequest(), update=update_baseline)
         flags = {"workspace.allow_unsandboxed": True} if allow_unsandboxed else None
@@ -119,8 +120,10 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
         name = invocation.environ.get(_INDEX)
         index = invocation.folder / name if name else None
         request = ChangeRequest(revisions, staged, None if diff is None else read_diff(diff), index)
+        show = [] if options.json or form != "text" else [_print_remark]
+        observer = JudgeObserver(tell, *show)
         found = judge_change(
-            invocation, request, tell, seconds=seconds, static=static, baseline=known
+            invocation, request, observer, seconds=seconds, static=static, baseline=known
         )
     if reports is not None:
         _write_reports(found, reports)
@@ -198,6 +201,14 @@ def read_diff(file: Path) -> bytes:
         raise UsageError(f"{file}: {error.strerror}", hint="name a file with a diff") from error
 
 
+def _print_remark(problem: "Problem") -> None:
+    from remora.text import escape_line
+
+    line = f"{escape_line(problem.path)}:{problem.line}: {problem.text}"
+    for part in wrap_text(line, terminal_width(), "  "):
+        print(part, flush=True)
+
+
 def _print_judgement(options: Options, found: "Judgement", form: str) -> None:
     from remora.runs.report.github_annotations import annotations
     from remora.usecases.judge.judged_markdown import judged_markdown
@@ -249,13 +260,10 @@ def _unjudged(found: "Judgement") -> list[str]:
 
 
 def _judgement_lines(found: "Judgement") -> Iterator[str]:
-    from remora.text import count, escape_line
+    from remora.text import count
 
     if found.untested:
         yield from wrap_text(f"tests not judged: {found.untested}", terminal_width(), "  ")
-    for problem in found.problems:
-        line = f"{escape_line(problem.path)}:{problem.line}: {problem.text}"
-        yield from wrap_text(line, terminal_width(), "  ")
     known = f", {found.known:,} known left out" if found.known else ""
     known += f"; {count(found.unread, 'file')} could not be read" if found.unread else ""
     files = count(found.files, "changed Python file")

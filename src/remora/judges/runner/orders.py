@@ -17,7 +17,7 @@ _SECONDS = 60.0
 
 def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -> Order:
     """Return the order to run tests. The executed lines of the file `path` are recorded."""
-    root = place.seen
+    root, seconds = place.seen, min(seconds, place.left())
     words = [f"--rootdir={root}"]
     if place.once(FileTree.pytest_settings).imports_by_importlib:
         words.append("--import-mode=importlib")

@@ -7,9 +7,12 @@ in two circumstances and with planted faults.
 import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
 
 from remora.errors import HostError
-from remora.judges.judged_change import Change, Judged, ReportedFinding, Unjudged
+from remora.judges.judged_change import Change, Judged, Late, ReportedFinding, Unjudged
 from remora.judges.tests.circumstances import (
     ELSEWHERE,
     HERE,
@@ -44,21 +47,18 @@ _MANY_FAULTS = 25
 """With so many faults, it does not matter if some functions have none (decision)."""
 
 
-def judge_change(change: Change, tell: Callable[[str], None]) -> Judged:
-    """Return the changed tests that say nothing, and the changed lines that no test notices."""
-    begun = time.monotonic()
-    lines = _judged_lines(change, begun + change.seconds / 2, tell)
-    tests = _judged_tests(change, [*changed_tests(change)], begun + change.seconds, tell)
-    unjudged = [*lines.unjudged, *tests.unjudged]
-    if gone := deleted_tests(change):
-        what = f"{count(len(gone), 'deleted test')}: {some_of(gone, 3)}"
-        unjudged.append(Unjudged(what=what, why=_GONE))
-    return Judged(
-        findings=(*tests.findings, *lines.findings),
-        unjudged=tuple(unjudged),
-        missed=_missed(change, lines.findings),
-        ran=lines.ran or tests.ran,
-    )
+def judge_change(change: Change, tell: Callable[[str], None]) -> Iterator[Judged]:
+    """Yield the changed tests that say nothing, and the changed lines that no test notices."""
+    begun, tests = time.monotonic(), [*changed_tests(change)]
+    found = dict(_by_source(change, tests))
+    gone = deleted_tests(change)
+    what = f"{count(len(gone), 'deleted test')}: {some_of(gone, 3)}"
+    unjudged = [Unjudged(what=what, why=_GONE)] if gone else []
+    yield Judged(findings=tuple(found.values()), unjudged=tuple(unjudged))
+    if change.after.python is not None:
+        lines = _judged_lines(change, begun + change.seconds / 2, tell)
+        yield msgspec.structs.replace(lines, missed=_missed(change, lines.findings))
+        yield _judged_tests(change, tests, found, begun + change.seconds, tell)
 
 
 def _missed(change: Change, findings: Sequence[ReportedFinding]) -> dict[str, tuple[int, ...]]:
@@ -73,32 +73,38 @@ def _missed(change: Change, findings: Sequence[ReportedFinding]) -> dict[str, tu
 
 
 def _judged_lines(change: Change, ends: float, tell: Callable[[str], None]) -> Judged:
-    if change.after.python is None:
-        return Judged()
     tell("planting faults in the changed lines")
     try:
         return untested_lines(change, lambda: time.monotonic() > ends)
     except HostError as error:
         what = "whether tests notice the changed lines"
-        return Judged(unjudged=(Unjudged(what=what, why=error.message),))
+        return Judged(unjudged=(_unjudged(what, error, ends),))
+
+
+def _unjudged(what: str, error: HostError, ends: float) -> Unjudged:
+    """Return what an error leaves open, which after the end is for want of time."""
+    is_late = time.monotonic() > ends
+    return Late(what=what) if is_late else Unjudged(what=what, why=error.message)
 
 
 def _judged_tests(
-    change: Change, tests: Sequence[WrittenTest], ends: float, tell: Callable[[str], None]
+    change: Change,
+    tests: Sequence[WrittenTest],
+    found: dict[str, ReportedFinding],
+    ends: float,
+    tell: Callable[[str], None],
 ) -> Judged:
-    found = dict(_by_source(change, tests))
     left = [test for test in tests if test.id not in found]
     unjudged = list[Unjudged]()
     try:
-        if left and change.after.python is not None:
+        if left:
             unjudged = _run(change, left, found, ends, tell)
     except HostError as error:
-        whether = f"whether {count(len(left), 'changed test')} can fail"
-        return Judged(
-            findings=tuple(found.values()), unjudged=(Unjudged(what=whether, why=error.message),)
-        )
-    ran = change.after.python is not None and len(unjudged) < len(left)
-    return Judged(findings=tuple(found.values()), unjudged=tuple(unjudged), ran=ran)
+        unjudged = [_unjudged(f"whether {count(len(left), 'changed test')} can fail", error, ends)]
+        return Judged(findings=tuple(found.values()), unjudged=tuple(unjudged))
+    return Judged(
+        findings=tuple(found.values()), unjudged=tuple(unjudged), ran=len(unjudged) < len(left)
+    )
 
 
 def _by_source(
@@ -128,8 +134,9 @@ def _run(
     tell("running the changed tests")
     place = change.after
     ids = [test.id for test in tests]
-    here = run_tests(place, ids, HERE, traced=True)
-    there = run_tests(place, ids, ELSEWHERE)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = pool.submit(run_tests, place, ids, ELSEWHERE)
+        here, there = run_tests(place, ids, HERE, traced=True), waiting.result()
     passing = [test for test in tests if here.of(test.id) == "passed"]
     others = [test for test in tests if test not in passing]
     unjudged = [*_bound_to_user(change, others, here, found)]
@@ -164,21 +171,21 @@ def _plant(
     found |= {test: _finding(known[test], DUPLICATE, why) for test, why in repeated.items()}
     if late:
         whether = f"whether tests repeat others: {some_of(late, 3)}"
-        yield Unjudged(what=whether, why="not all faults in what they run could be tried")
+        yield Late(what=whether)
     left = [test for test in tests if test.id not in found]
     planted = plant_faults(place, left, entered, lambda: time.monotonic() > ends)
     for test in left:
         shown = planted.get(test.id)
-        is_late = shown is not None and shown.late
-        why, unknown = ("", "no time is left") if is_late else _by_faults(test, shown)
+        is_late = shown is not None and shown.late and not shown.asserted
+        why, unknown = ("", "") if is_late else _by_faults(test, shown)
         is_known = test.id in entered
         if is_known and test.id not in planted and uses_mocks(test.function):
             words = "beside its mocks, it runs no code of the project"
             found[test.id] = _finding(test, MOCKED, words)
         elif why:
             found[test.id] = _finding(test, HOLLOW, why)
-        elif unknown:
-            yield Unjudged(what=test.id, why=unknown)
+        elif unknown or is_late:
+            yield Late(what=test.id) if is_late else Unjudged(what=test.id, why=unknown)
 
 
 def _asserts_nothing(here: Outcomes, test: WrittenTest) -> bool:

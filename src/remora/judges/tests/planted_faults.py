@@ -156,6 +156,9 @@ def _note(
     planted: Mapping[str, Planted],
 ) -> None:
     """Add what the faults of a function show to what is known of its tests."""
+    if result is None or (result.get("tried") or 0) < len(group.faults):
+        for name in group.order["ids"]:
+            planted[name].late = not planted[name].asserted
     if result is None or result.get("problem") or not result.get("swapped"):
         return
     reaching = {name.partition("[")[0] for name in result.get("reaching") or ()}

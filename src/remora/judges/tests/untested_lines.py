@@ -23,9 +23,11 @@ from remora.judges.calls.target_function import target_at
 from remora.judges.faults.fault_kinds import FaultKind
 from remora.judges.faults.mutants import Mutant, find_function, foreign_lines, mutants
 from remora.judges.judged_change import (
+    LATE,
     Change,
     ChangedFile,
     Judged,
+    Late,
     ReportedFinding,
     Unjudged,
     Untested,
@@ -40,7 +42,6 @@ UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
 """Faults of a function, of which those on changed lines are planted."""
 _NOT_IMPORTED = "no test imports its file"
-_LATE = "no time is left"
 FOREIGN = "only another platform runs the changed lines"
 _HIDDEN = "a decorator hides it, or it is not defined with this Python or on this platform"
 _RUNS_EARLY = "it runs when its file is imported, before a fault can be planted"
@@ -66,7 +67,7 @@ class _Subject(NamedTuple):
 def untested_lines(change: Change, is_over: Callable[[], bool]) -> Judged:
     """Return the changed functions that no test enters, and faults on lines that no test notices.
 
-    All tests run once, to learn which functions each of them enters.
+    All tests run once, or those that the change reaches, to learn which functions each of them enters.
     """
     changed = list(_subjects(change))
     subjects = [subject for subject in changed if subject.faults]
@@ -78,7 +79,9 @@ def untested_lines(change: Change, is_over: Callable[[], bool]) -> Judged:
     return Judged(
         findings=tuple(part for part in found if isinstance(part, ReportedFinding)),
         unjudged=tuple(
-            part if entering.tests else Untested(what=part.what, why=part.why)
+            part
+            if entering.tests or isinstance(part, Late)
+            else Untested(what=part.what, why=part.why)
             for part in found
             if isinstance(part, Unjudged)
         ),
@@ -105,7 +108,8 @@ def _judged(
     for subject in subjects:
         key = subject.node.key
         if why := entering.unknown.get(key, ""):
-            yield Unjudged(what=f"whether a test enters {subject.node.qualname}", why=why)
+            what = f"whether a test enters {subject.node.qualname}"
+            yield Late(what=what) if why == LATE else Unjudged(what=what, why=why)
         elif key not in entering.tests and (why := _why_broken(change, subject, entering)):
             yield _unjudged(subject, why)
         elif key not in entering.tests:
@@ -120,7 +124,7 @@ class _Entering(NamedTuple):
 
     `broken` has those of them that do not pass, and for an empty key all tests that do not, and the
     files that cannot be collected. If not all tests ran, it is not `complete`, and `late` says if there
-    was no time: the tests of a change may be among the others.
+    was no time for those that the change reaches.
     """
 
     tests: dict[str, list[str]]
@@ -143,7 +147,8 @@ def _why_broken(change: Change, subject: _Subject, entering: _Entering) -> str:
 
 
 def _unjudged(subject: _Subject, why: str) -> Unjudged:
-    return Unjudged(what=f"whether tests notice faults in {subject.node.qualname}", why=why)
+    what = f"whether tests notice faults in {subject.node.qualname}"
+    return Late(what=what) if why == LATE else Unjudged(what=what, why=why)
 
 
 def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
@@ -153,13 +158,14 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
     for subject in subjects:
         words = subject.file.path, subject.file.after or b"", subject.node.qualname
         probes.append(probe_of(place, *words, number=len(probes)) or {})
-    order = {**test_order(place, "", (), change.seconds / 4), "probes": probes}
+    seconds = change.seconds / (2 if change.reaching else 4)
+    order = {**test_order(place, "", change.reaching, seconds), "all": True, "probes": probes}
     results = run_orders(place, [{**order, "part": [part, _PARTS]} for part in range(_PARTS)])
     keys, problem = [subject.node.key for subject in subjects], ""
     named = {-1: "", **dict(enumerate(keys))}
     early = set[str]()
     for result in results:
-        found: Mapping[str, Any] = result or {"problem": "the tests take too long"}
+        found: Mapping[str, Any] = result or {"problem": LATE}
         for kind, by_key in (("entering", tests), ("broken", broken)):
             for test, number in found.get(kind) or ():
                 by_key.setdefault(named.get(number, ""), []).append(test)
@@ -168,20 +174,20 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
             unknown |= {
                 key: why for number, key in enumerate(keys) if number in found.get(kind, ())
             }
-        problem = found.get("problem") or problem or ("" if found.get("complete") else _LATE)
-    if problem:
-        unknown |= dict.fromkeys(keys, problem)
+        problem = found.get("problem") or problem or ("" if found.get("complete") else LATE)
+    if problem or change.reaching:
+        unknown |= dict.fromkeys(keys, problem or LATE)
     unknown |= dict.fromkeys(early, _RUNS_EARLY)
     known = {key: [*dict.fromkeys(names)] for key, names in tests.items() if key not in early}
     left = {key: why for key, why in unknown.items() if key not in known}
-    late = "" if all(result and result.get("complete") for result in results) else _LATE
-    return _Entering(known, left, broken, not problem, late)
+    late = "" if all(result and result.get("complete") for result in results) else LATE
+    return _Entering(known, left, broken, not (problem or change.reaching), late)
 
 
 def _problem(result: Mapping[str, Any] | None) -> str:
     """Return why faults of a function could not be tried, or an empty string."""
     if result is None:
-        return _LATE
+        return LATE
     return str(result.get("problem") or "") or ("" if result.get("reaching") else "a test fails")
 
 
@@ -194,7 +200,7 @@ def _results(
         chunk, orders = orders[:_AT_ONCE], orders[_AT_ONCE:]
         results = run_orders(change.after, [order for _, order in chunk])
         for (subject, _), result in zip(chunk, results, strict=True):
-            yield subject, result or {"problem": "its tests take too long"}
+            yield subject, result or {"problem": LATE}
 
 
 def _subjects(change: Change) -> Iterator[_Subject]:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +15,7 @@ from remora.code.syntax.source import parse_error
 from remora.config.user_folders import make_private
 from remora.files.file_lock import try_lock
 from remora.ids import file_of_key, split_node_key
-from remora.judges.judged_change import Change, ReportedFinding, Unjudged, Untested
+from remora.judges.judged_change import Change, Late, ReportedFinding, Unjudged, Untested
 from remora.operations.base import Report
 from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.project import Project
@@ -27,8 +28,6 @@ from remora.usecases.judge.change_trees import ChangeRequest, change_trees
 
 _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
-_LEAST_SECONDS = 20.0
-"""Time for planted faults after slow checks of the project (decision)."""
 _STATIC_GATES_S = 60.0
 """Time for linters and type checkers if no code runs (decision: a minute on a busy machine; with 20 s,
 a type checker was left 0.3 s)."""
@@ -37,6 +36,8 @@ _STATIC_CPU_S = 2
 
 The first change of a project has the whole time, because it fills mypy's cache for the others.
 """
+_GRACE_S = 1.0
+"""Seconds to end what runs when the time is over (decision)."""
 _RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
 
 
@@ -66,27 +67,36 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Remarks:
-    """The remarks on a change so far."""
+    """The remarks on a change so far, each of which is shown when it is found."""
 
-    def __init__(self) -> None:
+    def __init__(self, show: Callable[[Problem], object]) -> None:
+        self._show = show
         self.problems: list[Problem] = []
         self.unjudged: list[Unjudged] = []
         self.missed: dict[str, Mapping[str, Sequence[int]]] = {}
         self.ran = False
 
     def add(self, remarks: Iterable[Problem | Unjudged]) -> None:
-        """Add problems, and what could not be judged."""
+        """Add problems, and what could not be judged, unless they are known."""
         for remark in remarks:
-            if isinstance(remark, Problem):
-                self.problems.append(remark)
-            else:
+            if isinstance(remark, Unjudged) and remark not in self.unjudged:
                 self.unjudged.append(remark)
+            elif isinstance(remark, Problem) and remark not in self.problems:
+                self.problems.append(remark)
+                self._show(remark)
+
+
+class JudgeObserver(NamedTuple):
+    """What gets the words for what is done now, and each remark when it is found."""
+
+    tell: Callable[[str], None]
+    show: Callable[[Problem], None] = lambda _: None
 
 
 def judge_change(
     invocation: Invocation,
     request: ChangeRequest,
-    tell: Callable[[str], None],
+    observer: JudgeObserver,
     *,
     seconds: float,
     static: bool = False,
@@ -94,50 +104,75 @@ def judge_change(
 ) -> Judgement:
     """Judge a change. With `static`, no code of the project runs.
 
-    After `seconds`, no more faults are planted, but after the project's checks there is some time.
+    First comes what needs no run, then the tests that the change makes fail, and then planted
+    faults, until `seconds` or a third of the time so far are over. With a baseline, the observer
+    sees remarks only at the end.
 
     Nothing of the project is changed or recorded. Raises UsageError if there is no such change.
     """
     begun = time.monotonic()
     project = open_project(invocation)
-    tell("copying the project before and after the change")
+    clean = project.redact.clean
+    observer.tell("copying the project before and after the change")
     with change_trees(project.root, request, project.config.workspace.include) as trees:
-        python, why = (None, "") if static else project.find_python()
         files = {path: file for path, file in trees.files.items() if path.endswith(".py")}
         chosen = dict(sorted(files.items())[:_MOST_FILES])
         change = Change(
             before=ToolTree(trees.before),
-            after=ToolTree(trees.after, python),
+            after=ToolTree(trees.after),
             files=chosen,
             environ=invocation.environ,
         )
-        remarks = _Remarks()
+        remarks = _Remarks(lambda problem: baseline or observer.show(clean(problem)))
         unread = _find_unread(change, trees.unread)
         remarks.add(unread)
-        if chosen or (python is not None and trees.files):
-            remarks.add(_worse_gates(project, change, tell))
-            remarks.add([Untested(what=_RUNNING, why=why)] if why else [])
-        left = max(seconds - (time.monotonic() - begun), _LEAST_SECONDS)
         if chosen:
-            _ask_operations(project, msgspec.structs.replace(change, seconds=left), tell, remarks)
+            _ask_operations(project, change, observer.tell, remarks)
+        python, why = (None, "") if static else project.find_python()
+        if chosen or (python is not None and trees.files):
+            after, left = ToolTree(trees.after, python), seconds - (time.monotonic() - begun)
+            left = _STATIC_GATES_S if python is None else left
+            change = msgspec.structs.replace(change, after=after, seconds=left)
+            _run(project, change, observer.tell, remarks)
+            remarks.add([Untested(what=_RUNNING, why=why)] if why else [])
         if len(files) > len(chosen):
             others = count(len(files) - len(chosen), "changed file")
             remarks.add([Unjudged(what=others, why=f"at most {_MOST_FILES} are judged")])
-        untested = [part.why for part in remarks.unjudged if isinstance(part, Untested)]
+        kinds = Untested if python is None else Untested | Late
+        untested = [part.why for part in remarks.unjudged if isinstance(part, kinds)]
         found = sorted(remarks.problems, key=problem_order)
-        problems, known = without_known(baseline, project.redact.clean(found), trees.after)
+        problems, known = without_known(baseline, clean(found), trees.after)
+        for problem in problems if baseline else ():
+            observer.show(problem)
     return Judgement(
         root=str(project.root),
         files=len(files),
         unread=len(unread),
         problems=problems,
-        unjudged=tuple(project.redact.clean(remarks.unjudged)),
-        untested=project.redact.clean("".join(untested[:1] if chosen and not remarks.ran else ())),
+        unjudged=tuple(clean(_with_one_late(remarks.unjudged))),
+        untested=clean("".join(untested[:1] if chosen and not remarks.ran else ())),
         since=trees.since,
         seconds=round(time.monotonic() - begun, 1),
         known=known,
         missed=_with_problem(remarks.missed, problems),
     )
+
+
+def _with_one_late(unjudged: Sequence[Unjudged]) -> list[Unjudged]:
+    """Return all that there was no time for as one part, the last."""
+    late = [part.what for part in unjudged if isinstance(part, Late)]
+    others = [part for part in unjudged if not isinstance(part, Late)]
+    return [*others, *([Late(what="; ".join(late))] if late else [])]
+
+
+def _run(project: Project, change: Change, tell: Callable[[str], None], remarks: _Remarks) -> None:
+    """Add what the project's checks say and, if its code may run, what planted faults show."""
+    begun = time.monotonic()
+    remarks.add(_worse_gates(project, change, tell))
+    if change.after.python is not None and change.files:
+        left = change.left(begun)
+        with change.after.within(left + _GRACE_S):
+            _ask_judges(project, msgspec.structs.replace(change, seconds=left), tell, remarks)
 
 
 def _with_problem(
@@ -182,7 +217,7 @@ def _kept_folder(project: Project) -> Iterator[Path | None]:
 def _ask_operations(
     project: Project, change: Change, tell: Callable[[str], None], remarks: _Remarks
 ) -> None:
-    """Add what operations say against a change, and what they could not judge."""
+    """Add the findings that a change has caused, and what judges say without running code."""
     for operation in project.operations.all:
         report = project.operations.report(operation.name)
         if report is not None:
@@ -190,12 +225,19 @@ def _ask_operations(
             options = options_for(project.config, operation.name, RunRequest())
             found = _new_findings(report, change, options)
             remarks.add(reported_problem(operation.name, item, fixable=False) for item in found)
+    _ask_judges(project, change, tell, remarks)
+
+
+def _ask_judges(
+    project: Project, change: Change, tell: Callable[[str], None], remarks: _Remarks
+) -> None:
+    """Add what judges say against a change, and what they could not judge."""
     for name, judge in project.operations.judges.items():
-        judged = judge(change, tell)
-        remarks.add(reported_problem(name, item, fixable=False) for item in judged.findings)
-        remarks.add(judged.unjudged)
-        remarks.ran |= judged.ran
-        remarks.missed |= {name: judged.missed} if judged.missed else {}
+        for judged in judge(change, tell):
+            remarks.add(reported_problem(name, item, fixable=False) for item in judged.findings)
+            remarks.add(judged.unjudged)
+            remarks.ran |= judged.ran
+            remarks.missed |= {name: judged.missed} if judged.missed else {}
 
 
 def _new_findings(

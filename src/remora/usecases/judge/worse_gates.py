@@ -8,18 +8,24 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from remora.code.file_analysis import read_facts
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.judges.gates.code_gates import test_file
-from remora.judges.gates.gate import Gate, Levels, PlacedText, UnstartedError, worse
+from remora.hub.file_reader import read_all
+from remora.hub.query.impact import ImpactSearch
+from remora.hub.query.node_queries import NodeQueries
+from remora.hub.query.snapshots import MemorySnapshot
+from remora.ids import escape_path
+from remora.judges.gates.code_gates import failing, test_file
+from remora.judges.gates.gate import Gate, Levels, PlacedText, SlowGateError, UnstartedError, worse
 from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate, results_gate
 from remora.judges.gates.values_gate import ValuesGate
-from remora.judges.judged_change import Change, Unjudged, Untested
+from remora.judges.judged_change import LATE, Change, Late, Unjudged, Untested
 from remora.judges.tests.written_test import tests_in
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
-from remora.statuses import TEST_GATE
-from remora.text import count
+from remora.statuses import TEST_GATE, VALUES_GATE
+from remora.text import count, some_of
 from remora.tools.host.declared_type_checker import SETTINGS_FILES, declared_checker
 
 GATE = "gate"
@@ -29,8 +35,12 @@ _CONFIGURATION = (
     *(path for tool in STYLE_TOOLS for path in tool.files),
 )  # fmt: skip
 """Files at the root that configure gates."""
-_LONGEST_TESTS = 8.0
-"""Seconds of tests that run again with checks (decision: the answer comes within a minute)."""
+_ORDER = {tool.name: 0 for tool in STYLE_TOOLS} | {"results": 0, TEST_GATE: 1, VALUES_GATE: 2}
+"""What takes a second comes first, and type checkers and imports last."""
+_ALL_TESTS = 0.3
+"""Share of the time for all tests, before only those run that the change reaches (decision)."""
+_LONGEST_TESTS = 4.0
+"""Seconds of tests that run again with checks (decision: the answer comes within 20 seconds)."""
 _UNTYPED = Unjudged(what="types of functions", why="the project names no type checker")
 _PATH = re.compile(r"^([\w./-]+\.pyi?)\b")
 """The file that a gate's text begins with."""
@@ -45,10 +55,10 @@ def worse_gates(
 ) -> Iterator[Problem | Unjudged]:
     """Yield what is worse after a change according to each gate, and the gates that do not judge.
 
-    `kept` is a folder for what a type checker keeps for the next change, and `cpu` limits its
-    processor time in seconds. A new annotation that does not accept a value of the tests is worse.
+    If all tests take long, those run to the end that the change reaches. `kept` is a folder for what a
+    type checker keeps for the next change, and `cpu` limits its processor time in seconds. A new annotation that does not accept a value of the tests is worse.
     """
-    ends, place = time.monotonic() + seconds, change.after
+    begun, place, seen = time.monotonic(), change.after, _Seen()
     try:
         _share_configuration(change)
     except HostError as error:
@@ -60,22 +70,60 @@ def worse_gates(
     if all(gate.name != "ruff" for gate in gates):
         gates = [mistakes_gate(place), *gates]
     if place.python is not None:
-        gates = [*_with_values(gates, change, place.python)]
+        gates = [*_with_values(gates, change, place.python, seen)]
     yield from (Unjudged(what=gap.name, why=gap.missing) for gap in missing)
     if declared_checker(place) is None:
         changed = [path for path, file in change.files.items() if b"->" in (file.after or b"")]
         results = results_gate(place, changed) if changed else None
         gates = [results, *gates] if results else gates
         yield from [_UNTYPED] if changed else []
-    for gate in gates:
+    for gate in sorted(gates, key=lambda gate: _ORDER.get(gate.name, 3)):
         tell(f"checking the project: {gate.label}")
+        ends = time.monotonic() + change.left(begun)
+        for remark in _judged(gate, change, ends, begun + seconds):
+            yield _problem(change, gate, remark) if isinstance(remark, str) else remark
+        yield from _failed_before(change, seen) if gate.name == TEST_GATE else ()
+
+
+def _judged(gate: Gate, change: Change, ends: float, last: float) -> Iterator[str | Unjudged]:
+    """Yield what is worse according to a gate. Some tests may run until the `last` moment."""
+    try:
+        if gate.name != TEST_GATE:
+            yield from _find_worse(gate, change, ends)
+            return
         try:
-            texts = _find_worse(gate, change, ends)
-        except HostError as error:
-            kind = Untested if isinstance(error, UnstartedError) else Unjudged
-            yield kind(what=gate.label, why=error.with_hint)
-            continue
-        yield from (_problem(change, gate, text) for text in texts)
+            soon = time.monotonic() + change.seconds * _ALL_TESTS
+            yield from _find_worse(gate, change, soon)
+        except SlowGateError:
+            change.reaching.extend(_reaching_tests(change))
+            if not change.reaching:
+                raise
+            yield from _find_worse(gate, change, last, change.reaching)
+            yield Late(what="tests that the change is not seen to reach")
+    except HostError as error:
+        is_late = isinstance(error, SlowGateError) or time.monotonic() > ends
+        kind = Untested if isinstance(error, UnstartedError) else Unjudged
+        yield Late(what=gate.label) if is_late else kind(what=gate.label, why=error.with_hint)
+
+
+def _failed_before(change: Change, seen: "_Seen") -> Iterator[Unjudged]:
+    """Yield the tests that fail on both sides, and do not count."""
+    if len(seen) > 1:
+        before, after = (failing(seen[side.tree][0]) for side in (change.before, change.after))
+        if failed := [test for test in after if test in before]:
+            why = "failed already before the change, which does not count"
+            yield Unjudged(what=some_of(failed, 3), why=why)
+
+
+def _reaching_tests(change: Change) -> Sequence[str]:
+    """Return the tests that a change reaches, nearest first: those that `hub impact` names."""
+    tree, edits = change.after, {path: (f.before, f.after) for path, f in change.files.items()}
+    now = read_all(tree.tree, tree.files.glob("**/*.py"))
+    then = now | {
+        escape_path(path): read_facts(path, old or b"") for path, (old, _) in edits.items()
+    }
+    before, after = (NodeQueries(MemorySnapshot(side), root=tree.tree) for side in (then, now))
+    return ImpactSearch(before, after, edits, tree.files.read_bytes).of_edits(()).tests
 
 
 def _share_configuration(change: Change) -> None:
@@ -90,41 +138,49 @@ def _share_configuration(change: Change) -> None:
             before.files.remove(name)
 
 
-def _with_values(gates: Sequence[Gate], change: Change, python: ProjectPython) -> Iterator[Gate]:
+_Seen = dict[Path, tuple[Levels, float, tuple[str, ...]]]
+"""What tests said of each side, how long they took, and which they were, if not all."""
+
+
+def _with_values(
+    gates: Sequence[Gate], change: Change, python: ProjectPython, seen: _Seen
+) -> Iterator[Gate]:
     """Yield the gates, and after that of tests one of the values of new annotations."""
-    seen = dict[Path, tuple[Levels, float]]()
     after = change.after.tree
     before = {path: file.before for path, file in change.files.items()}
     values = ValuesGate(python, before, lambda: seen[after][0])
 
-    def check(side: Path, left: float, tests: tuple[str, ...]) -> Levels:
+    def check(side: Path, left: float, _: tuple[str, ...]) -> Levels:
         if side != after:
             return {}
         if after not in seen:
             raise HostError("the tests did not finish")
         if seen[after][1] > _LONGEST_TESTS:
             raise HostError(f"the tests take {seen[after][1]:.0f} s, and longer with checks")
-        return values.measure(side, left, tests)
+        return values.measure(side, left, seen[after][2])
 
     def measure_timed(gate: Gate, side: Path, left: float, tests: tuple[str, ...]) -> Levels:
         begun = time.monotonic()
         facts = gate.measure(side, left, tests)
-        seen[side] = facts, time.monotonic() - begun
+        seen.setdefault(side, (facts, time.monotonic() - begun, tests))
         return facts
 
     written = values.written({path: file.after for path, file in change.files.items()})
     for gate in gates:
-        if gate.name == TEST_GATE and written:
-            yield gate._replace(measure=functools.partial(measure_timed, gate))
-            yield values.gate._replace(measure=check)
-        else:
-            yield gate
+        is_tests = gate.name == TEST_GATE
+        yield gate._replace(measure=functools.partial(measure_timed, gate)) if is_tests else gate
+        yield from [values.gate._replace(measure=check)] if is_tests and written else ()
 
 
-def _find_worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:
-    """Return what is worse. A gate that runs code must say so twice."""
-    said = _compare(gate, change, ends)
-    again = _compare(gate, change, ends) if said and gate.runs_code else said
+def _find_worse(
+    gate: Gate, change: Change, ends: float, tests: Sequence[str] = ()
+) -> Sequence[str]:
+    """Return what is worse. A gate that runs code must say so twice, of tests those that fail."""
+    begun = time.monotonic()
+    said = _compare(gate, change, ends, tests)
+    ends += time.monotonic() - begun
+    tests = [_test_in(text) for text in said] if gate.name == TEST_GATE else ()
+    again = _compare(gate, change, ends, tests) if said and gate.runs_code else said
     sure = [text for text in said if text in again]
     return _by_test(sure) if gate.name == TEST_GATE else sure
 
@@ -143,12 +199,12 @@ def _by_test(texts: Sequence[str]) -> Sequence[str]:
     ]
 
 
-def _compare(gate: Gate, change: Change, ends: float) -> list[str]:
+def _compare(gate: Gate, change: Change, ends: float, tests: Sequence[str]) -> list[str]:
     def measure(folder: Path) -> Levels:
         left = ends - time.monotonic()
         if left <= 0:
-            raise HostError("no time left (gates.time_s)")
-        return gate.measure(folder, left, ())
+            raise HostError(LATE)
+        return gate.measure(folder, left, (*tests,))
 
     with ThreadPoolExecutor(2) as pool:
         before, after = pool.map(measure, (change.before.tree, change.after.tree))
@@ -175,6 +231,11 @@ def _is_removed(change: Change, fact: str) -> bool:
     nodes = file.module.nodes if file.module is not None else ()
     same = [node for node in nodes if node.qualname.rpartition(".")[2] == name]
     return not same or any(node in file.changed_functions for node in same)
+
+
+def _test_in(text: str) -> str:
+    """Return the test that a text begins with, without its row, or the file."""
+    return re.split(r"[\[ ]", text, maxsplit=1)[0]
 
 
 def _problem(change: Change, gate: Gate, text: str) -> Problem:
@@ -207,7 +268,7 @@ def _line(change: Change, path: str, text: str) -> int:
     source = read_source(path, content)
     if isinstance(source, Unreadable) and source.line:
         return source.line
-    name = re.split(r"[\[ ]", text, maxsplit=1)[0]
+    name = _test_in(text)
     tests = (test.line for test in tests_in(path, content) if test.id == name)
     if not isinstance(text, PlacedText):
         return next(tests, 1)

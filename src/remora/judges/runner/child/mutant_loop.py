@@ -269,7 +269,13 @@ class EntryLoop:
         """Return the tests of the part, which has whole files."""
         part, parts = self.order["part"]
         files = list(dict.fromkeys(str(item.fspath) for item in items))
-        return [item for item in items if files.index(str(item.fspath)) % parts == part]
+        wanted = {*self.order["ids"]}
+        return [
+            item
+            for item in items
+            if files.index(str(item.fspath)) % parts == part
+            and (not wanted or item.nodeid.partition("[")[0] in wanted)
+        ]
 
 
 def replace(probe: Order, text: str) -> bool:
