@@ -21,7 +21,7 @@ async function select(turn, { focus = true } = {}) {
   const { signal } = (loading = new AbortController());
   if (!document.getElementById(`t${turn}`)) {
     try {
-      turns.replaceChildren(await load(`${base}/rows?from=${Math.max(0, turn - 10)}${more}`, signal));
+      turns.replaceChildren(await load(`${base}/rows?from=${Math.max(0, turn - 10)}`, signal));
     } catch (error) {
       if (!signal.aborted) turns.prepend(problem(`Turn ${turn} cannot be shown: ${error.message}`));
       return;
@@ -36,6 +36,7 @@ async function select(turn, { focus = true } = {}) {
   current.scrollIntoView({ block: "start" });
   history.replaceState(null, "", `${base}?turn=${turn}#t${turn}`);
   showPlace(turn);
+  await showPackets(signal);
 }
 
 function showPlace(turn) {
@@ -144,25 +145,23 @@ function followAgent() {
   });
 }
 
-/** Load what the server reads the whole stream for. */
-async function showSlowParts() {
-  if (whole && shown().length) {
-    try {
-      const found = await load(`${base}/rows?from=${number(shown()[0])}${more}`);
-      for (const turn of found.querySelectorAll("[data-turn]")) {
-        const known = document.getElementById(turn.id);
-        if (known) replace(known, turn);
-      }
-      whole.remove();
-    } catch (error) {
-      whole.append(problem(error.message));
+/** Load the packets of a large stream, all of which the server reads for them. */
+async function showPackets(signal) {
+  if (!whole || !shown().length) return;
+  try {
+    const found = await load(`${base}/rows?from=${number(shown()[0])}${more}`, signal);
+    for (const turn of found.querySelectorAll("[data-turn]")) {
+      const known = document.getElementById(turn.id);
+      if (known) replace(known, turn);
     }
+    whole.remove();
+  } catch (error) {
+    if (!signal.aborted) whole.append(problem(error.message));
   }
-  if (!("live" in agent.dataset)) await showBadges();
 }
 
 watchEnds();
 if (location.search && current && location.hash.startsWith("#t")) current.scrollIntoView();
 markEvent();
 if ("live" in agent.dataset) followAgent();
-showSlowParts();
+else showPackets((loading = new AbortController()).signal).then(showBadges);
