@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -310,17 +310,6 @@ class Operations:
         given = [{function.name: function for function in group} for group in groups]
         merged = _merged("host function", given)
         return dict(sorted(merged.items()))
-
-    def covering(
-        self,
-        names: Collection[str],
-        used: Collection[str],
-        kind: Literal["needs", "host_functions"],
-    ) -> Mapping[str, Any]:
-        """Return what the operations `names` define, or all of them if these lack a name in `used`."""
-        few = Operations(operation for operation in self.all if operation.name in names)
-        found: Mapping[str, Any] = getattr(few, kind)
-        return found if found.keys() >= {*used} else getattr(self, kind)
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:

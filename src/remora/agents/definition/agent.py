@@ -14,7 +14,6 @@ from remora.agents.definition.agent_yaml import (
     AgentDefinition,
     ScriptReference,
     read_definition,
-    script_uses,
     stated_operation,
 )
 from remora.agents.definition.scripts import HARNESS_INPUTS, load_scripts
@@ -114,8 +113,7 @@ def _with_scripts(
     builtin: bool,
     checks: ScriptChecks,
 ) -> Agent:
-    used = {grant for use in script_uses(definition) for grant in use.grants}
-    functions = operations.covering([definition.operation], used, "host_functions")
+    functions = operations.host_functions
     is_checked = checks.built_in or not builtin
     examined = checks.examine if is_checked else partial(examine, checked=False)
     scripts = load_scripts(folder, definition, examined, checked=is_checked)

@@ -80,9 +80,8 @@ def _goal(value: str) -> str:
 def _extension(value: dict[str, Any]) -> dict[str, Any]:
     check_schema = validator_class().check_schema
     from jsonschema.exceptions import SchemaError
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import DRAFT202012
+
+    from remora.models.decoding.grammar import resolve_ref
 
     try:
         check_schema(value)
@@ -90,17 +89,12 @@ def _extension(value: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"expected a JSON Schema (2020-12): {error.message}") from error
     if len(canonical(value)) > _EXTENSION_LIMIT:
         raise ValueError("expected a JSON Schema of at most 2 KB")
-    resource = DRAFT202012.create_resource(value)
-    resolver = Registry().with_resource("", resource).resolver()
     for reference in _references(value):
-        if not reference.startswith("#"):
-            raise ValueError("expected a JSON Schema without references to other documents")
         try:
-            resolver.lookup(reference)
-        except Unresolvable as error:
-            raise ValueError(
-                f"expected a JSON Schema without unresolved references, got {reference}"
-            ) from error
+            resolve_ref(reference, value)
+        except ValueError as error:
+            message = "expected a JSON Schema without unresolved references"
+            raise ValueError(f"{message}, got {reference}") from error
     return value
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,17 +22,15 @@ from remora.usecases.hub.open_hub import HubObserver, open_hub
 from remora.usecases.hub.target import HubTarget
 
 
+@dataclass(frozen=True)
 class HubQuery:
     """A synchronous Hub client for commands. Methods raise an error if there is no answer."""
 
-    def __init__(
-        self, client: HubClient, runner: asyncio.Runner, places: HubPaths, folder: Path
-    ) -> None:
-        """Create the client. Relative paths in node names are relative to `folder`."""
-        self._client = client
-        self._runner = runner
-        self._places = places
-        self._folder = folder
+    _client: HubClient
+    _runner: asyncio.Runner
+    _places: HubPaths
+    _folder: Path
+    """Relative paths in node names are relative to it."""
 
     def find(self, name: str) -> FoundNode:
         """Return the node called `name`. Raises whatever `HubClient.find` raises."""

@@ -1,7 +1,6 @@
 """Python code in documentation: interactive examples and code blocks."""
 
 import ast
-import doctest
 import re
 import textwrap
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 from remora.python_text import literal
 
-_PARSER = doctest.DocTestParser()
 _FENCE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<fence>```+|~~~+)[ \t]*\{?\.?(?:python|py|py3|python3|pycon|doctest)?\b[^\n]*\n"
     r"(?P<code>.*?)^(?P=indent)(?P=fence)",
@@ -56,12 +54,14 @@ def code_in(text: str) -> list[ast.stmt]:
 
 
 def _interactive(text: str) -> Iterator[tuple[int, list[ast.stmt]]]:
+    from doctest import DocTestParser  # imports unittest
+
     lines = split_lines(text, keepends=True)
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
     try:
-        examples = _PARSER.get_examples(_without_other_prompts(text))
+        examples = DocTestParser().get_examples(_without_other_prompts(text))
     except ValueError:  # inconsistent indentation
         return
     for example in examples:

@@ -93,9 +93,7 @@ def prepare(
         }
         work = [_with_options(agent, config, request, driven, options) for agent in agents]
         place = ToolTree(base.folder, ruff=partial(Ruff, base=ruff))
-        named = {agent.definition.needs for agent in agents if agent.needs is None}
-        needs = project.operations.covering(by_operation, named, "needs")
-        plan = make_plan(run_id, place, source, work, needs, selection)
+        plan = make_plan(run_id, place, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, _NO_ENVIRONMENT)
         plan = replace(plan, seconds=expected_seconds(plan, project.operations, driven))
     except BaseException:
