@@ -107,7 +107,12 @@ def _microseconds(redactor: Redactor, text: str, calls: int = 20_000) -> float:
     return (time.process_time() - start) / calls * 1e6
 
 
-_PLAIN = [re.compile(rule.pattern.encode()) for rule in BUILTIN]
+_PLAIN = [  # `re` takes flags for a whole pattern only
+    re.compile(
+        rule.pattern.replace("(?i)", "").encode(), re.IGNORECASE if "(?i)" in rule.pattern else 0
+    )
+    for rule in BUILTIN
+]
 
 
 def _plain(text: str) -> int:
