@@ -19,7 +19,7 @@ from remora.code.syntax.signature import (
     signature,
     start_line,
 )
-from remora.code.syntax.source import Source, Unreadable, read_source
+from remora.code.syntax.source import Source, Unreadable, shared_source
 from remora.code.syntax.spans import Span, module_span, span_of, without_docstring
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.text import REPORT, bug_report_line
@@ -65,7 +65,7 @@ def _parse(path: str, source: bytes) -> Module | Unreadable:
 
 
 def _read(path: str, source: bytes) -> Module | Unreadable:
-    read = read_source(path, source)
+    read = shared_source(path, source)
     if isinstance(read, Unreadable):
         return read
     spelled = escape_path(path)

@@ -21,7 +21,7 @@ from remora.code.syntax.signature import (
     signature,
     source_segment,
 )
-from remora.code.syntax.source import Source, Unreadable, read_source, read_with_recovery
+from remora.code.syntax.source import Source, Unreadable, read_with_recovery, shared_source
 from remora.code.syntax.spans import Span, module_span, span_of
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.text import REPORT, bug_report_line
@@ -60,7 +60,7 @@ def _why_unread(error: Exception) -> str:
 
 
 def _read_facts(path: str, source: bytes) -> FileFacts:
-    read = read_source(path, source)
+    read = shared_source(path, source)
     detail = ""
     if isinstance(read, Unreadable):
         detail = read.detail

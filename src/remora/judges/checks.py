@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, find_node, lines_of_nodes, own_lines
-from remora.code.syntax.source import Source, compile_error, read_source
+from remora.code.syntax.source import Source, compile_error, shared_source
 from remora.ids import NodeKey
 from remora.judges.lint.new_findings import new_findings
 from remora.judges.submission import Check, Submission
@@ -20,7 +20,7 @@ def broken_code(submission: Submission) -> tuple[str, str]:
     for path, (before, after) in submission.files.items():
         if after is None or before == after or not path.endswith((".py", ".pyi")):
             continue
-        old, new = (read_source(path, side or b"") for side in (before, after))
+        old, new = (shared_source(path, side or b"") for side in (before, after))
         error = compile_error(new)
         if error and not compile_error(old):
             return "parses", f"{path}: {why_unreadable(after) or error}"

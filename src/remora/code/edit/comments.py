@@ -79,7 +79,7 @@ def _silenced(code: str) -> Counter[tuple[str, str]]:
     )
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=8)
 def placed_comments(body: str) -> list[tuple[int, int, str, str]]:
     """Return the comments, and the line of a block that one for a tool belongs to, or nothing."""
     lines, found = io.StringIO(body), list[tuple[int, int, str, str]]()

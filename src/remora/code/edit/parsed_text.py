@@ -4,7 +4,7 @@ import ast
 from bisect import bisect_left
 
 from remora.code.edit.text_lines import split_lines
-from remora.code.syntax.source import parse_text
+from remora.code.syntax.source import shared_tree
 
 Positioned = ast.expr | ast.stmt | ast.arg | ast.keyword
 
@@ -17,7 +17,7 @@ class ParsedText:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        tree = parse_text(text)
+        tree = shared_tree(text)
         if isinstance(tree, str):
             raise SyntaxError(tree)  # noqa: TRY004 - as ast.parse does
         self.tree = tree

@@ -5,6 +5,7 @@ import codecs
 import re
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from unicodedata import combining
 
@@ -13,6 +14,8 @@ import msgspec
 from remora.python_text import parse, without_warnings
 
 _SMALL_SOURCE = 100_000  # characters; the tree of such a source always fits into memory
+_KEPT_TREES = 8
+"""Trees that are kept: two versions of the files of four jobs at a time (decision)."""
 _TWO_LINES = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n)?){2}")
 _NEWLINE, _RETURN = b"\n\r"
 
@@ -75,18 +78,25 @@ def read_source(path: str, source: bytes) -> Source | Unreadable:
 
     The encoding is given by a byte order mark or a PEP 263 declaration. The default is UTF-8.
     """
+    return _read_with(_parse, path, source)
+
+
+def shared_source(path: str, source: bytes) -> Source | Unreadable:
+    """Return what `read_source` returns, with a tree that others use, too, and that must not change."""
+    return _read_with(_kept, path, source)
+
+
+def _read_with(
+    parse_with: Callable[[str], ast.Module], path: str, source: bytes
+) -> Source | Unreadable:
     try:
-        return _read(source)
+        encoding, text = _decode(source)
+        utf8 = source if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
+        lines = _lines(source, utf8, encoding)
+        return Source(source, *lines, encoding, parse_with(text))
     except _RefusedError as refused:
         where = f"line {refused.line}: " if refused.line is not None else ""
         return Unreadable(path=path, detail=printable(where + refused.detail), line=refused.line)
-
-
-def _read(source: bytes) -> Source:
-    encoding, text = _decode(source)
-    utf8 = source if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
-    lines = _lines(source, utf8, encoding)
-    return Source(source, *lines, encoding, _parse(text))
 
 
 def read_with_recovery(source: bytes, recover: Callable[[bytes], ast.Module]) -> Source:
@@ -132,9 +142,21 @@ def parse_text(text: str) -> ast.Module | str:
         return refused.detail
 
 
+def shared_tree(text: str) -> ast.Module | str:
+    """Return what `parse_text` returns, as a tree that others use, too, and that must not change."""
+    try:
+        return _kept(text)
+    except _RefusedError as refused:
+        return refused.detail
+
+
+def _kept(text: str) -> ast.Module:
+    return _parse_once(text) if len(text) <= _SMALL_SOURCE else _parse(text)
+
+
 def parse_error(source: bytes) -> str | None:
     """Return the decoding or syntax error of `source` as one line, or None if there is no error."""
-    outcome = read_source("", source)
+    outcome = shared_source("", source)
     return outcome.detail if isinstance(outcome, Unreadable) else None
 
 
@@ -206,6 +228,7 @@ def _parse(text: str) -> ast.Module:
         raise _RefusedError(str(error)) from error
 
 
+_parse_once = lru_cache(maxsize=_KEPT_TREES)(_parse)
 _F_STRING_COST = 10**10
 """Characters times parts of all f-strings; takes 2 s."""
 _DOTTED_COST = 10**8

@@ -13,7 +13,7 @@ import ast
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,7 +23,14 @@ from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.signature import docstring_text
-from remora.judges.lint.conversions import IDIOMS, lines_in, nodes_of, reordered, usual_idioms
+from remora.judges.lint.conversions import (
+    IDIOMS,
+    lines_in,
+    nodes_of,
+    of_version,
+    reordered,
+    usual_idioms,
+)
 from remora.judges.rules import Rule
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
@@ -337,7 +344,7 @@ def _edits(finding: Finding) -> Sequence[dict[str, Any]]:
 def _removes_comment(finding: Finding, body: str) -> bool:
     """Return True if a fix removes a comment that the finding is not in."""
     replacement = "".join(edit["content"] for edit in _edits(finding))
-    comments = placed_comments(body)
+    comments = placed_comments(body) if finding["fix"] else ()
     return any(
         not (line == finding["line"] and column <= finding["column"])
         and not may_go(text, header, replacement)
@@ -348,10 +355,10 @@ def _removes_comment(finding: Finding, body: str) -> bool:
     )
 
 
-_without_imports = lru_cache(maxsize=1)(partial(re.compile(r"(?m)^\s*import\b.*").sub, ""))
+_without_imports = of_version(partial(re.compile(r"(?m)^\s*import\b.*").sub, ""))
 
 
-@lru_cache(maxsize=1)
+@of_version
 def _noqa_lines(body: str) -> dict[int, list[str]]:
     """Return the codes of `noqa` comments by line. One at an end of an import is for all its lines."""
     found = silenced_codes(body)
@@ -363,7 +370,7 @@ def _noqa_lines(body: str) -> dict[int, list[str]]:
     return found
 
 
-@lru_cache(maxsize=1)
+@of_version
 def _import_choices(body: str) -> frozenset[int]:
     """Return the lines of statements that import what the version or the environment has."""
     return frozenset(
@@ -376,7 +383,7 @@ def _import_choices(body: str) -> frozenset[int]:
     )
 
 
-@lru_cache(maxsize=1)
+@of_version
 def _after_docstrings(body: str) -> frozenset[int]:
     """Return the lines of the statements that are alone after a docstring."""
     bodies = (getattr(node, "body", None) for node in nodes_of(body))

@@ -4,15 +4,14 @@ import ast
 import re
 import sys
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import NamedTuple
 
 from remora.code.edit.import_edits import imported_names
 from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_test_file
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.hidden_uses import hidden_uses
-from remora.code.syntax.source import parse_text
-from remora.judges.lint.conversions import lines_in, nodes_of
+from remora.code.syntax.source import shared_tree
+from remora.judges.lint.conversions import lines_in, nodes_of, of_version
 from remora.judges.lint.import_effects import ImportEffects
 from remora.judges.lint.left_rules import UNUSED_IMPORT, LintedFile
 from remora.judges.rules import Rule
@@ -34,7 +33,7 @@ _FIXTURE = re.compile(
 )
 _COLLECTED = re.compile(r"^[Tt]est|Tests?$|TestCase$")
 _TEST_RUNNER = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest)\b", re.MULTILINE)
-_runs_tests = lru_cache(maxsize=1)(_TEST_RUNNER.search)
+_runs_tests = of_version(_TEST_RUNNER.search)
 _OF_SPHINX = re.compile(r"^(?:extensions|project|html_theme)\s*=", re.MULTILINE)
 _ALL = "*"
 _SELECT = ("select", "extend-select")
@@ -59,7 +58,7 @@ def submodules_used(place: FileTree) -> ImportedNames:
     return frozenset(pair for text in texts for pair in _attributes(text) - _imported_pairs(text))
 
 
-@lru_cache(maxsize=1)
+@of_version
 def _attributes(body: str) -> ImportedNames:
     """Return what a file uses as `package.module`, with the package's own name for its alias."""
     names = {alias: name for name, alias in _ALIAS.findall(body)}
@@ -67,7 +66,7 @@ def _attributes(body: str) -> ImportedNames:
     return frozenset((names.get(name, name), part) for name, part in uses)
 
 
-@lru_cache(maxsize=1)
+@of_version
 def _words_of_examples(body: str) -> frozenset[str]:
     return frozenset(word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line))
 
@@ -263,9 +262,9 @@ def unused_imports(
     }
 
 
-@lru_cache(maxsize=1)
+@of_version
 def _hidden_uses(body: str) -> frozenset[str]:
-    tree = parse_text(body)
+    tree = shared_tree(body)
     return frozenset() if isinstance(tree, str) else frozenset(hidden_uses(body, tree))
 
 

@@ -19,7 +19,7 @@ def with_added_imports_moved(before: str, after: str, style: ImportStyle) -> str
     if "\r" in after:
         return after
     source = ParsedText(after)
-    known = set(imported_names(parse(before)))
+    known = set(imported_names(ParsedText(before).tree))
     added = [
         node
         for node in source.tree.body

@@ -9,7 +9,7 @@ from remora.code.edit.text_lines import split_lines
 from remora.code.extract import parse_module
 from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.nodes import Module, node_at_line
-from remora.code.syntax.source import parse_text
+from remora.code.syntax.source import shared_tree
 from remora.judges.checks import known_keys, lines_worked_on
 from remora.judges.submission import Submission
 
@@ -63,7 +63,7 @@ def keeps_definitions(submission: Submission) -> str:
     """
     for path, sources in submission.files.items():
         before, after = (
-            dict(_definitions(parse_text((raw or b"").decode("utf-8", "replace"))))
+            dict(_definitions(shared_tree((raw or b"").decode("utf-8", "replace"))))
             for raw in sources
         )
         findings = submission.findings_before(path)
