@@ -40,3 +40,8 @@ class ToolTree(FileTree):
     def once(self, compute: Callable[[FileTree], _T]) -> _T:
         """Return what a function computes from the tree, only once for all copies of a base."""
         return self.ruff.options.once(compute)
+
+    def once_beside(self, compute: Callable[[FileTree, str], _T], path: str) -> _T:
+        """Return what a function computes for the folder of a file, only once like `once`."""
+        folder = path.rpartition("/")[0]
+        return self.ruff.options.once(compute, f"{folder}/." if folder else ".")

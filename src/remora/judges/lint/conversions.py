@@ -101,7 +101,7 @@ def repetitions(body: str) -> list[int]:
         if isinstance(node, ast.BoolOp):
             texts = [ast.dump(value) for value in node.values]
             lines += [node.lineno] if len({*texts}) < len(texts) else []
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        elif "assert" in body and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             known = set[str]()
             for inner in ast.walk(node):
                 match inner:

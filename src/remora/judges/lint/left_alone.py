@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from remora.code.edit.text_lines import decode
 from remora.judges.lint.conversions import IDIOMS, moved_lines, of_other_style, usual_idioms
 from remora.judges.lint.left_rules import (
     FILE_RULES,
@@ -87,9 +88,14 @@ class LeftAlone:
 
 
 def kept_findings(
-    place: ToolTree, path: str, body: str, findings: Sequence[Finding]
+    place: ToolTree, path: str, content: bytes, findings: Sequence[Finding]
 ) -> dict[Place, str]:
-    """Return the findings of a file that the fixes leave alone, with the reasons."""
-    if is_generated(body):
-        return dict.fromkeys(map(place_of, findings), GENERATED)
-    return LeftAlone(place, path, findings).reasons(findings, body)
+    """Return those of all findings of a file that the fixes leave alone, with the reasons."""
+    body = decode(path, content).body
+
+    def kept() -> dict[Place, str]:
+        if is_generated(body):
+            return dict.fromkeys(map(place_of, findings), GENERATED)
+        return LeftAlone(place, path, findings).reasons(findings, body)
+
+    return place.ruff.once_for("kept", path, content, kept)

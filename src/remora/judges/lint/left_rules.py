@@ -78,7 +78,7 @@ class LintedFile:
         self.place, self.path = place, path
         self.codes = {finding["code"] for finding in findings}
         self._selected = place.ruff.selected_rules()
-        self.is_configured = is_configured(place, path)
+        self.is_configured = place.once_beside(is_configured, path)
 
     def is_meant(self, code: str) -> bool:
         """Return True if the user or the project selects a rule by its own code."""
@@ -343,12 +343,14 @@ def _edits(finding: Finding) -> Sequence[dict[str, Any]]:
 
 def _removes_comment(finding: Finding, body: str) -> bool:
     """Return True if a fix removes a comment that the finding is not in."""
-    replacement = "".join(edit["content"] for edit in _edits(finding))
-    comments = placed_comments(body) if finding["fix"] else ()
+    edits, lines = _edits(finding), lines_in(body)
+    replacement = "".join(edit["content"] for edit in edits)
+    touched = (text for edit in edits for text in lines[edit["line"] - 1 : edit["end_line"]])
+    comments = placed_comments(body) if any("#" in text for text in touched) else ()
     return any(
         not (line == finding["line"] and column <= finding["column"])
         and not may_go(text, header, replacement)
-        for edit in _edits(finding)
+        for edit in edits
         for first in [bisect_left(comments, (edit["line"], edit["column"]))]
         for last in [bisect_left(comments, (edit["end_line"], edit["end_column"]))]
         for line, column, text, header in comments[first:last]

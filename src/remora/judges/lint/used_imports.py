@@ -242,7 +242,8 @@ def unused_imports(
     unused = {(f["line"], f["column"]): f for f in findings if _UNUSED.search(f["message"])}
     if not unused:
         return {}
-    effects, settings = file.place.once(ImportEffects), settings_for(file.place, file.path)
+    effects = file.place.once(ImportEffects)
+    settings = file.place.once_beside(settings_for, file.path)
     chosen = {UNUSED_IMPORT}.intersection(file.place.ruff.selected)
     chosen |= {code for key in _SELECT for code in setting_values(settings, key)}
     trusts = bool(expand([*chosen], (), [UNUSED_IMPORT]))

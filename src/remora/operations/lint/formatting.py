@@ -38,7 +38,7 @@ class FileFormat:
 
     @cached_property
     def width(self) -> int:
-        width = configured_width(self._place, self._path)
+        width = self._place.once_beside(configured_width, self._path)
         return width or min(habitual_width(self._text.body), DEFAULT_WIDTH)
 
     def formatted(self, body: str) -> bytes:
@@ -62,7 +62,7 @@ class FileFormat:
     @cached_property
     def _options(self) -> tuple[Sequence[str] | None] | None:
         content = self._text.bytes()
-        black = black_options(self._place, self._path)
+        black = self._place.once_beside(black_options, self._path)
         for options in (None, black) if black is not None else (None,):
             try:
                 if self._place.ruff.is_formatted(self._path, content, options):

@@ -35,10 +35,11 @@ def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any
     The result also contains `counts` keyed by code, `texts` (the first few texts) and a `summary`.
     """
     content = place.read(path)
-    body = decode(path, content).body
-    every = place.ruff.check_text(path, content)
+    with place.ruff.one_process():
+        every = place.ruff.check_text(path, content)
+        kept = kept_findings(place, path, content, every)
     found = findings_on_nodes(path, content, every, nodes)
-    return describe_findings(body, found, kept_findings(place, path, body, every))
+    return describe_findings(decode(path, content).body, found, kept)
 
 
 def findings_on_nodes(

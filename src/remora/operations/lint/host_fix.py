@@ -8,7 +8,7 @@ from typing import Any
 from remora.code.edit.import_edits import ImportStyle
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.judges.lint.conversions import repetitions
-from remora.judges.lint.left_alone import LeftAlone, is_generated
+from remora.judges.lint.left_alone import LeftAlone, is_generated, kept_findings
 from remora.judges.lint.new_findings import new_findings
 from remora.operations.lint.added_imports import with_added_imports_moved
 from remora.operations.lint.fix_trial import Proposal, apply_proposals
@@ -43,13 +43,12 @@ def fix_findings(
     changed place in `changed`, and the result of `file_findings` for the new content in `left`.
     """
     with place.ruff.one_process():
-        return _fix(place, path, _Fixer(place, path, place.read(path), nodes, unsafe=unsafe))
+        return _fix(place, path, _Fixer(place, path, nodes, unsafe=unsafe))
 
 
 def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
-    content = place.read(path)
-    is_own = not is_generated(decode(path, content).body)
-    fixed = fixer.fixed() if is_own else content
+    content = fixer.content
+    fixed = content if fixer.is_generated else fixer.fixed()
     fixed = fixer.with_tidy_imports(fixed) if fixer.has_fewer(fixed) else content
     if fixed.endswith(b"\n\n") and not content.endswith(b"\n\n"):  # the last statement is gone
         fixed = fixed.rstrip(b"\n") + b"\n"
@@ -78,19 +77,22 @@ def _changed_places(path: str, before: bytes, after: bytes) -> list[list[int]]:
 class _Fixer:
     """Fixes the findings of one file. `before` contains the findings of `content`."""
 
-    def __init__(
-        self, place: ToolTree, path: str, content: bytes, nodes: Sequence[str], *, unsafe: bool
-    ) -> None:
+    def __init__(self, place: ToolTree, path: str, nodes: Sequence[str], *, unsafe: bool) -> None:
         self._place = place
         self._path = path
-        self._content = content
+        self.content = content = place.read(path)
         self._nodes = nodes
         self._unsafe = unsafe
         self._format = FileFormat(place, path, decode(path, content))
         self._checked: dict[bytes, list[Finding]] = {}
-        self._is_configured = is_configured(place, path)
+        self._is_configured = place.once_beside(is_configured, path)
         self.before = self.check(content)
         self._left_alone = LeftAlone(place, path, self.before)
+        self._kept: dict[bytes, dict[Place, str]] = {}
+        self.is_generated = is_generated(decode(path, content).body)
+        if not self.is_generated:
+            found = [finding for finding in self.before if finding["code"] not in _OWN]
+            self._kept[content] = kept_findings(place, path, content, found)
 
     def check(self, content: bytes) -> list[Finding]:
         """Return the findings of a version. Repeated assertions and conditions count, too.
@@ -118,7 +120,7 @@ class _Fixer:
 
     def has_fewer(self, content: bytes) -> bool:
         """Return True if a version of the file has fewer of the findings that are to be fixed."""
-        before = self.targets(self._content, self.check(self._content))
+        before = self.targets(self.content, self.check(self.content))
         return len(self.targets(content, self.check(content))) < len(before)
 
     def fixed(self) -> bytes:
@@ -132,6 +134,7 @@ class _Fixer:
         if not begun:
             return content
         self._left_alone.rules |= dict.fromkeys(begun, _BEGUN)
+        self._kept.clear()
         return self.fixed()
 
     def _begun(self, content: bytes) -> Collection[str]:
@@ -140,13 +143,14 @@ class _Fixer:
         allowed = [finding for finding in present if self._allows(finding)]
         kept = self.kept(content) if allowed else {}
         left = Counter(finding["code"] for finding in allowed if place_of(finding) not in kept)
-        had = Counter(finding["code"] for finding in self.targets(self._content, self.before))
+        had = Counter(finding["code"] for finding in self.targets(self.content, self.before))
         return [code for code in left if left[code] < had[code]]
 
     def with_tidy_imports(self, content: bytes) -> bytes:
         """Return a fixed version with added imports beside the others, if no finding is new."""
-        before, after = decode(self._path, self._content), decode(self._path, content)
-        style = ImportStyle(self._format.width, one_per_line=imports_one_per_line(self._place))
+        before, after = decode(self._path, self.content), decode(self._path, content)
+        one_per_line = self._place.once(imports_one_per_line)
+        style = ImportStyle(self._format.width, one_per_line=one_per_line)
         body = with_added_imports_moved(before.body, after.body, style)
         tidy = after._replace(body=body).bytes()
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
@@ -194,10 +198,13 @@ class _Fixer:
 
     def kept(self, content: bytes) -> dict[Place, str]:
         """Return the findings of a version that stay, with the reasons."""
-        return self._left_alone.reasons(self.check(content), decode(self._path, content).body)
+        if content not in self._kept:
+            body = decode(self._path, content).body
+            self._kept[content] = self._left_alone.reasons(self.check(content), body)
+        return self._kept[content]
 
     def _check_body(self, body: str) -> list[Finding]:
-        return self.check(decode(self._path, self._content)._replace(body=body).bytes())
+        return self.check(decode(self._path, self.content)._replace(body=body).bytes())
 
     def _allows(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""
@@ -213,14 +220,14 @@ class _Fixer:
         """
         allowed = [finding for finding in self.before if self._allows(finding)]
         if not allowed:
-            return self._content
-        fixed = self._fix_step_by_step(self._content)
+            return self.content
+        fixed = self._fix_step_by_step(self.content)
         mended, lasting = self._mended(fixed, self.before)
         return self._fix_by_rule(allowed) if lasting else mended
 
     def _fix_by_rule(self, findings: Sequence[Finding]) -> bytes:
         """Fix the rules one after the other, without those whose fixes add a finding."""
-        content = self._content
+        content = self.content
         for code in () if self._nodes else sorted({finding["code"] for finding in findings}):
             mended, lasting = self._mended(self._fix_step_by_step(content, [code]), self.before)
             content = content if lasting else mended

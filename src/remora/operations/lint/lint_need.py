@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from remora.code.edit.text_lines import decode
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.judges.lint.left_alone import kept_findings
@@ -100,11 +99,9 @@ def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
     found: dict[Place, str] = {}
     for path, here in _by_path(findings).items():
         try:
-            body = decode(path, place.read(path)).body
+            found |= kept_findings(place, path, place.read(path), here)
         except HostError as error:  # a file that is not UTF-8, or too large
             found |= dict.fromkeys(map(place_of, here), error.message)
-            continue
-        found |= kept_findings(place, path, body, here)
     return found
 
 

@@ -326,7 +326,7 @@ def test_what_is_known_of_a_version_of_a_file_needs_no_run(
     ruff = Ruff(ToolTree(tmp_path / "base"), shared)
     before = ruff.check(["a.py"], unsafe=True)
     other = ruff.check_text("a.py", b"x = 1\n")
-    shared.remember_format("a.py", IMPORT, is_formatted=True)
+    shared.keep("format", "a.py", IMPORT, True)
     monkeypatch.setattr("remora.tools.host.ruff.processes.RuffProcess.run", None)
     assert ruff.check_text("a.py", IMPORT) == before
     assert ruff.check_text("a.py", b"x = 1\n") == other == []

@@ -69,13 +69,13 @@ class RuffOptions:
         self.known: dict[object, object] = {}
         self._config_folders: dict[str, str] = {}
 
-    def once(self, compute: Callable[[FileTree], T]) -> T:
+    def once(self, compute: Callable[..., T], *about: object) -> T:
         """Return what a function computes from the tree, only once if the tree is frozen."""
         if not self.is_frozen:
-            return compute(self.files)
-        if compute not in self.known:
-            self.known[compute] = compute(self.files)
-        return cast("T", self.known[compute])
+            return compute(self.files, *about)
+        if (compute, *about) not in self.known:
+            self.known[compute, *about] = compute(self.files, *about)
+        return cast("T", self.known[compute, *about])
 
     def config_folder(self, path: str) -> str:
         """Return the nearest folder above a file that may configure ruff, or an empty string."""

@@ -14,7 +14,7 @@ from remora.sandbox.supervisor_client import Command
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import has_config_below
 from remora.tools.host.ruff.finding import Finding, finding_of
-from remora.tools.host.ruff.options import OptionsOf, RuffOptions
+from remora.tools.host.ruff.options import OptionsOf, RuffOptions, T
 from remora.tools.host.ruff.processes import (
     MEMORY,
     SESSION_SECONDS,
@@ -75,7 +75,7 @@ class Ruff:
 
     def selected_rules(self) -> SelectedRules:
         """Return the rules that the user or the project selects, not because they are defaults."""
-        return SelectedRules(self._files, self.selected)
+        return self.options.once(SelectedRules, self._own.selected)
 
     @contextmanager
     def one_process(self) -> Iterator[None]:
@@ -139,9 +139,9 @@ class Ruff:
         The file does not have to exist.
         """
         run = self._runner()
-        known = run.base.known_findings(path, content) if run.base else None
+        known = run.base.known("findings", path, content) if run.base else None
         if known is not None:
-            return known
+            return [*known]
         words = [*_CHECK, *run.options.check(path), "--force-exclude", *run.stdin_as(path)]
         return sorted(run.findings(words, content, unsafe=True), key=_sort_key)
 
@@ -189,8 +189,18 @@ class Ruff:
         Raises what `format_text` raises.
         """
         base = self._shared() if options is None else None
-        known = base.known_format(path, content) if base is not None else None
+        known = base.known("format", path, content) if base is not None else None
         return self.format_text(path, content, options) == content if known is None else known
+
+    def once_for(self, what: str, path: str, content: bytes, compute: Callable[[], T]) -> T:
+        """Return what a function computes about a version of a file, once for copies of a base."""
+        base = self._shared()
+        known: T | None = base.known(what, path, content) if base is not None else None
+        if known is None:
+            known = compute()
+            if base is not None:
+                base.keep(what, path, content, known)
+        return known
 
     def find_formatted(self, paths: Sequence[str]) -> None:
         """Find out which files of a base are formatted, in one run for all of them.
@@ -208,7 +218,7 @@ class Ruff:
                 found = run.findings(words, unsafe=False, codes=_CHECKED)
                 changed = {finding["path"] for finding in found}
                 for path, content in _python_files(self._files, group[:_AT_ONCE]).items():
-                    run.base.remember_format(path, content, is_formatted=path not in changed)
+                    run.base.keep("format", path, content, path not in changed)
 
     def format_text(self, path: str, content: bytes, options: Sequence[str] | None = None) -> bytes:
         """Return `content` as `ruff format` would leave it in the file at `path`.

@@ -15,8 +15,6 @@ from remora.tools.host.ruff.processes import RuffProcesses
 _MOST_RESULTS = 256
 _LARGEST_RESULT = 256 * 1024
 _MOST_FINDINGS = 50_000
-_Version = tuple[str, bytes]
-"""Path and SHA-256 of a version of a file."""
 
 
 class RuffBase:
@@ -31,9 +29,8 @@ class RuffBase:
         self._processes = RuffProcesses(folder)
         self._lock = threading.Lock()
         self._results: OrderedDict[tuple[tuple[str, ...], bytes], ProcessResult] = OrderedDict()
-        self._findings: dict[_Version, list[dict[str, Any]]] = {}
+        self._known: dict[tuple[str, str, bytes], Any] = {}
         self._kept = 0
-        self._formats: dict[_Version, bool] = {}
 
     def run(self, words: Sequence[str], stdin: bytes, seconds: float) -> ProcessResult:
         """Run a command in the base's folder, or return its earlier result. Raises HostError."""
@@ -60,24 +57,16 @@ class RuffBase:
         for path, findings in by_path.items():
             if self._kept + len(findings) <= _MOST_FINDINGS:
                 self._kept += len(findings)
-                self._findings[_version(path, contents[path])] = findings
+                self.keep("findings", path, contents[path], findings)
 
-    def known_findings(self, path: str, content: bytes) -> list[dict[str, Any]] | None:
-        """Return the findings that were kept for a version of a file, or None."""
-        found = self._findings.get(_version(path, content))
-        return None if found is None else list(found)
+    def keep(self, what: str, path: str, content: bytes, known: object) -> None:
+        """Keep what is known about a version of a file, such as its `findings`."""
+        self._known[what, path, hashlib.sha256(content).digest()] = known
 
-    def remember_format(self, path: str, content: bytes, *, is_formatted: bool) -> None:
-        self._formats[_version(path, content)] = is_formatted
-
-    def known_format(self, path: str, content: bytes) -> bool | None:
-        """Return True if a version of a file is formatted, or None if that is not known."""
-        return self._formats.get(_version(path, content))
+    def known(self, what: str, path: str, content: bytes) -> Any:
+        """Return what is known about a version of a file, or None."""
+        return self._known.get((what, path, hashlib.sha256(content).digest()))
 
     def close(self) -> None:
         """End all processes."""
         self._processes.close()
-
-
-def _version(path: str, content: bytes) -> _Version:
-    return path, hashlib.sha256(content).digest()
