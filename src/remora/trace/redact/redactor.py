@@ -5,7 +5,7 @@ import hmac
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from types import MappingProxyType
 from typing import TypeVar
@@ -37,6 +37,8 @@ _MARK = b"<secret:"
 _PASSES = 8
 """Passes before a text counts as tangled (decision)."""
 _TANGLED = "tangled"
+_SHORT, _KEPT = 200, 4096
+"""Characters of texts that are kept, and number of them (decision): words of findings repeat."""
 _MIN_REMAINDER = 4
 """Fewer bytes of a finding beside a placeholder are left (decision)."""
 
@@ -67,6 +69,7 @@ class Redactor:
         self._literals = KnownValues(secrets)
         needs = [rule.needs for rule in rules]
         self._needs = pattern_set((*needs, *([self._literals.pattern] if secrets else [])))
+        self._clean_short = lru_cache(maxsize=_KEPT)(self._clean_text)
         self.version = _version(rules, own, sorted(set(secrets.values())))
 
     def text(self, text: str, under: str = "") -> str:
@@ -77,10 +80,15 @@ class Redactor:
         """
         if len(text) < MIN_LENGTH and not self._user_rules:
             return text
+        clean = (self._clean_short if len(text) <= _SHORT else self._clean_text)(text, under)
+        return text if clean is None else clean
+
+    def _clean_text(self, text: str, under: str) -> str | None:
+        """Return a text with secrets redacted, or None if there are none."""
         head = f"{under}: ".encode() if under and is_header(under) else b""
         data = head + text.encode("utf-8", "surrogatepass")
         clean = self._clean(data, text=True, under="" if head else under)
-        return text if clean is data else clean[len(head) :].decode("utf-8", "surrogatepass")
+        return None if clean is data else clean[len(head) :].decode("utf-8", "surrogatepass")
 
     def lines(self, texts: Sequence[str]) -> Sequence[str]:
         """Redact secrets that continue from one text to the next, such as a private key in lines.
