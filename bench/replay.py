@@ -14,6 +14,7 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from remora.ids import agent_id
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
@@ -36,9 +37,10 @@ SIZE = 20_000_000
 LIMIT = 8_000
 """Characters of a request."""
 SAMPLES = 9
-AGENT = "lint-0123456789ab"
+RUN = "20260101-000000-abcdef"
 NODE = "node:src/shop/cart.py:Cart.total"
-IDENTITY = Identity("20260101-000000-abcdef", AGENT, "lint", NODE)
+AGENT = agent_id("lint", RUN, NODE, 1)
+IDENTITY = Identity(RUN, AGENT, "lint", NODE)
 
 
 def main() -> dict[str, float]:
@@ -53,7 +55,7 @@ def main() -> dict[str, float]:
         turns = random.Random(1).sample(range(1, last + 1), SAMPLES)
         packet = _median(partial(packet_at, read_events(path), turn) for turn in turns)
         lines = _median(partial(lines_of_turn, path, turn) for turn in turns)
-        keys = [f"trace:{IDENTITY.run_id}:lint:{NODE}:{turn}" for turn in turns]
+        keys = [f"trace:{RUN}:lint:{NODE}:{turn}" for turn in turns]
         by_key = _median(partial(recorded_result, folder, key) for key in keys)
     print(f"stream                               {size / 1e6:9.1f} MB, {last:,} turns")
     print(f"packet at a random turn              {packet * 1e3:9.1f} ms")
