@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
 _T = TypeVar("_T")
@@ -24,8 +24,8 @@ async def run_in_thread(work: Callable[..., _T], *args: object) -> _T:
     """
     import asyncio  # commands without an event loop do not load it
 
-    signal = threading.Event()
-    task = asyncio.ensure_future(asyncio.to_thread(run_cancellable, signal, work, *args))
+    signal, loop, context = threading.Event(), asyncio.get_running_loop(), copy_context()
+    task = loop.run_in_executor(None, context.run, run_cancellable, signal, work, *args)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

@@ -60,7 +60,8 @@ class PullHook:
         """
         if isinstance(self._facts, NoHub):
             return None
-        suggested = await run_in_thread(self._sides.suggested, packet.candidate_actions)
+        of_nodes, candidates = self._sides.suggested, packet.candidate_actions
+        suggested = await run_in_thread(of_nodes, candidates) if self._sides.are_of_nodes else []
         asked = wanted_nodes(packet, suggested)
         made = [constructor_of(packet.node_id)] if packet.node_type == "class" else []
         answer = await self._facts.get_context([*asked, *made])

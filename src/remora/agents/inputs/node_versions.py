@@ -28,6 +28,8 @@ class NodeVersions:
 
     def __init__(self, job: Job, workspace: Workspace, user_file: UserFile | None) -> None:
         self._job = job
+        self.are_of_nodes = job.nodes is not None
+        """True if the job works on several nodes."""
         self._workspace = workspace
         self._user_file = user_file
         self._looked: tuple[bytes | None, bool] | None = None
@@ -53,11 +55,10 @@ class NodeVersions:
     def suggested(self, candidates: Iterable[Candidate]) -> list[str]:
         """Return the functions and classes that suggestions name, or that have their `first` line.
 
-        The list is empty if the job does not work on several nodes. Raises HostError if the file
-        cannot be read.
+        Raises HostError if the file cannot be read.
         """
-        path, several = self._job.path, self._job.nodes is not None
-        module = parse_module(path, self._workspace.read(path) or b"") if several else None
+        path = self._job.path
+        module = parse_module(path, self._workspace.read(path) or b"")
         if not isinstance(module, Module):
             return []
         keys: dict[Any, str] = {node.qualname: node.key for node in module.nodes}

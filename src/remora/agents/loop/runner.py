@@ -110,20 +110,17 @@ class AgentRunner:
 
     async def _start(self) -> None:
         await run_in_thread(self._read_recorded)
-        await run_in_thread(self._keep_scripts)
         if self._state.start is None:
             self._emit(first_event(self.job, self.dependencies, self.context), 0)
             await run_in_thread(self.dependencies.emitter.end_turn)
 
     def _read_recorded(self) -> None:
+        """Apply the recorded events, and store all scripts for replays, which load them by hashes."""
         for event in self.dependencies.ancestors:
             self._state.add(event)
         for event in self.dependencies.recorded:
             self._state.add(event)
             self.dependencies.on_event(event)
-
-    def _keep_scripts(self) -> None:
-        """Store all scripts, so that a replay can load them by the hashes in the stream."""
         for script in self.dependencies.agent.scripts.values():
             self.dependencies.objects.put(script.raw)
 

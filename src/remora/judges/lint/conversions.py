@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from remora.code.edit.text_lines import split_lines
-from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import shared_tree
 from remora.tools.file_tree import FileTree
@@ -96,19 +96,21 @@ def _new_style(node: ast.AST) -> tuple[str, ...]:
 
 def repetitions(body: str) -> list[int]:
     """Return the lines of assertions that an earlier one of their function equals, and of `a or a`."""
-    lines = list[int]()
+    lines, claims, functions = list[int](), list[tuple[int, str]](), list[FunctionNode]()
     for node in nodes_of(body):
-        if isinstance(node, ast.BoolOp):
-            texts = [ast.dump(value) for value in node.values]
-            lines += [node.lineno] if len({*texts}) < len(texts) else []
-        elif "assert" in body and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            known = set[str]()
-            for inner in ast.walk(node):
-                match inner:
-                    case ast.Assert() | ast.Call(func=ast.Attribute(attr="assertEqual")):
-                        text = ast.dump(inner)
-                        lines += [inner.lineno] if text in known else []
-                        known.add(text)
+        match node:
+            case ast.BoolOp(values=values) if len({*map(type, values)}) < len(values):
+                lines += [node.lineno] if len({*map(ast.dump, values)}) < len(values) else []
+            case ast.Assert() | ast.Call(func=ast.Attribute(attr="assertEqual")):
+                claims.append((node.lineno, ast.dump(node)))
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                functions.append(node)
+    for function in functions:
+        known = set[str]()
+        for line, text in claims:
+            if function.lineno <= line <= (function.end_lineno or 0):
+                lines += [line] if text in known else []
+                known.add(text)
     return lines
 
 

@@ -1,6 +1,5 @@
 """Findings in ruff's JSON output."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ def finding_of(item: dict[str, Any], root: Path, *, unsafe: bool) -> Finding:
     return {
         "code": item["code"] or _NO_CODE,
         "message": _message(item, root),
-        "path": os.path.relpath(item["filename"], root),
+        "path": item["filename"].removeprefix(f"{root}/"),
         **_range(item),
         "fix": _fix(item.get("fix"), unsafe=unsafe),
     }
