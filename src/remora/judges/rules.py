@@ -1,8 +1,11 @@
 """Heuristics as data: what a rule is about, why it decides so, and how often it did."""
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
+of_version = lru_cache(maxsize=8)
+"""Keeps what a function says of versions of files: two of each of four jobs at a time (decision)."""
 Case = TypeVar("Case")
 
 

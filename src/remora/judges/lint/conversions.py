@@ -8,13 +8,13 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import combinations
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import shared_tree
+from remora.judges.rules import of_version
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.finding import Finding, Place, place_of
 
@@ -52,8 +52,6 @@ _INDENTATION = {"D207", "D208", "D214", "D215"}
 
 Of 47,371 safe fixes of D2 in 200 packages, 1,879 in 18 would change relative indentation.
 """
-of_version = lru_cache(maxsize=8)
-"""Keeps what a function says of versions of files: two of each of four jobs at a time (decision)."""
 _ALONE = 1
 """Uses of an idiom that a conversion may convert, since it is whole then."""
 

@@ -23,15 +23,8 @@ from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.signature import docstring_text
-from remora.judges.lint.conversions import (
-    IDIOMS,
-    lines_in,
-    nodes_of,
-    of_version,
-    reordered,
-    usual_idioms,
-)
-from remora.judges.rules import Rule
+from remora.judges.lint.conversions import IDIOMS, lines_in, nodes_of, reordered, usual_idioms
+from remora.judges.rules import Rule, of_version
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
 from remora.tools.host.ruff.finding import Finding
@@ -343,14 +336,13 @@ def _edits(finding: Finding) -> Sequence[dict[str, Any]]:
 
 def _removes_comment(finding: Finding, body: str) -> bool:
     """Return True if a fix removes a comment that the finding is not in."""
-    edits, lines = _edits(finding), lines_in(body)
-    replacement = "".join(edit["content"] for edit in edits)
-    touched = (text for edit in edits for text in lines[edit["line"] - 1 : edit["end_line"]])
-    comments = placed_comments(body) if any("#" in text for text in touched) else ()
+    replacement = "".join(edit["content"] for edit in _edits(finding))
     return any(
         not (line == finding["line"] and column <= finding["column"])
         and not may_go(text, header, replacement)
-        for edit in edits
+        for edit in _edits(finding)
+        if "#" in "".join(lines_in(body)[edit["line"] - 1 : edit["end_line"]])
+        for comments in [placed_comments(body)]
         for first in [bisect_left(comments, (edit["line"], edit["column"]))]
         for last in [bisect_left(comments, (edit["end_line"], edit["end_column"]))]
         for line, column, text, header in comments[first:last]

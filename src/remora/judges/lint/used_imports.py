@@ -11,10 +11,10 @@ from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_te
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import shared_tree
-from remora.judges.lint.conversions import lines_in, nodes_of, of_version
+from remora.judges.lint.conversions import lines_in, nodes_of
 from remora.judges.lint.import_effects import ImportEffects
 from remora.judges.lint.left_rules import UNUSED_IMPORT, LintedFile
-from remora.judges.rules import Rule
+from remora.judges.rules import Rule, of_version
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.host.ruff.finding import Finding, Place, place_of

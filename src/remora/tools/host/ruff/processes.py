@@ -25,8 +25,6 @@ MEMORY = 1 << 30
 """Bytes. For output of 64 MiB, more than which is not read, ruff needs half of it."""
 _OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHUNK = 1 << 20
-SESSION_SECONDS = 300.0
-"""Maximum seconds of a process outside a pool (decision)."""
 _MOST = 4
 """Maximum processes of a pool (decision)."""
 _OLDEST = 900.0

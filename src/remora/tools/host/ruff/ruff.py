@@ -15,14 +15,7 @@ from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import has_config_below
 from remora.tools.host.ruff.finding import Finding, finding_of
 from remora.tools.host.ruff.options import OptionsOf, RuffOptions, T
-from remora.tools.host.ruff.processes import (
-    MEMORY,
-    SESSION_SECONDS,
-    RuffProcess,
-    RuffStoppedError,
-    ruff_binary,
-    start_process,
-)
+from remora.tools.host.ruff.processes import MEMORY, RuffStoppedError, ruff_binary
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.host.ruff.rule_choice import SelectedRules
 
@@ -60,7 +53,6 @@ class Ruff:
         self._base = base
         self._is_like_base = is_like_base
         self._own = RuffOptions(files, selected if base is None else base.options.selected)
-        self._process: RuffProcess | None = None
 
     @property
     def selected(self) -> Sequence[str]:
@@ -83,17 +75,15 @@ class Ruff:
 
         The configuration and the names of the tree's files must not change in the block.
         """
-        before, is_like = self._is_like_base, self._is_like_base()
-        self._is_like_base = lambda: is_like
+        before, shared = (self._base, self._is_like_base), self._shared()
+        self._base = shared or RuffBase(self._files.tree, self.selected)
+        self._is_like_base = lambda: True
         try:
-            if self._shared() is not None:
-                yield
-                return
-            seconds = min(self._files.left(), SESSION_SECONDS)
-            with start_process(self._files.tree, seconds) as self._process:
-                yield
+            yield
         finally:
-            self._is_like_base, self._process = before, None
+            if shared is None:
+                self._base.close()
+            self._base, self._is_like_base = before
 
     def check(
         self,
@@ -240,7 +230,7 @@ class Ruff:
         base = self._shared()
         if base is not None and reads_files and base.options.files.tree != self._files.tree:
             base = None
-        return _Runner(self._files, base, self._own, self._process)
+        return _Runner(self._files, base, self._own)
 
 
 def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
@@ -302,16 +292,13 @@ def _folder_arguments(files: FileTree, folder: str, options_of: OptionsOf) -> Se
 
 
 class _Runner:
-    """Runs commands, for a base if there is one, or else in a process that is open for the tree."""
+    """Runs commands, in the processes of a base if there is one."""
 
-    def __init__(
-        self, files: FileTree, base: RuffBase | None, own: RuffOptions, process: RuffProcess | None
-    ) -> None:
+    def __init__(self, files: FileTree, base: RuffBase | None, own: RuffOptions) -> None:
         self.base = base
         self.options = own if base is None else base.options
         self._files = files
         self._seen = self.options.files.seen
-        self._process = process
 
     def stdin_as(self, path: str) -> list[str]:
         """Return options to read a file from stdin. With a relative path, ruff finds no root."""
@@ -339,9 +326,8 @@ class _Runner:
         """Run ruff. Raises HostError if its exit code is not one of `codes`."""
         files, binary = self._files, ruff_binary()
         seconds = min(SECONDS, files.left())
-        process = self.base or self._process
-        if process is not None:
-            finished = process.run((str(binary), *words), stdin, seconds)
+        if self.base is not None:
+            finished = self.base.run((str(binary), *words), stdin, seconds)
         else:
             command = Command(
                 argv=(str(binary), *words),
