@@ -13,7 +13,7 @@ import ast
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
-from remora.tools.host.ruff.rule_choice import noqa_prefixes
+from remora.tools.host.ruff.rule_choice import SelectedRules, noqa_prefixes
 from remora.tools.host.ruff.rules import rule_codes
 from remora.tools.tree import ToolTree
 
@@ -70,12 +70,10 @@ class LintedFile:
     def __init__(self, place: ToolTree, path: str, findings: Sequence[Finding]) -> None:
         self.place, self.path = place, path
         self.codes = {finding["code"] for finding in findings}
-        self._selected = place.ruff.selected_rules()
+        selected = place.ruff.options.once(SelectedRules, (*place.ruff.selected,))
+        self.is_meant = cache(partial(selected.are_meant, path))
+        """Returns True if the user or the project selects a rule by its own code."""
         self.is_configured = place.once_beside(is_configured, path)
-
-    def is_meant(self, code: str) -> bool:
-        """Return True if the user or the project selects a rule by its own code."""
-        return self._selected.are_meant(self.path, code)
 
     @cached_property
     def is_copy(self) -> bool:

@@ -43,24 +43,21 @@ def fix_findings(
     changed place in `changed`, and the result of `file_findings` for the new content in `left`.
     """
     with place.ruff.one_process():
-        return _fix(place, path, _Fixer(place, path, nodes, unsafe=unsafe))
-
-
-def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
-    content = fixer.content
-    fixed = content if fixer.is_generated else fixer.fixed()
-    fixed = fixer.with_tidy_imports(fixed) if fixer.has_fewer(fixed) else content
-    if fixed.endswith(b"\n\n") and not content.endswith(b"\n\n"):  # the last statement is gone
-        fixed = fixed.rstrip(b"\n") + b"\n"
+        fixer = _Fixer(place, path, nodes, unsafe=unsafe)
+        content = fixer.content
+        fixed = content if fixer.is_generated else fixer.fixed()
+        fixed = fixer.with_tidy_imports(fixed) if fixer.has_fewer(fixed) else content
+        if fixed.endswith(b"\n\n") and not content.endswith(b"\n\n"):  # the last statement is gone
+            fixed = fixed.rstrip(b"\n") + b"\n"
+        left, kept = fixer.targets(fixed, fixer.check(fixed)), fixer.kept(fixed)
     if fixed != content:
         place.write(path, fixed)
-    left = fixer.targets(fixed, fixer.check(fixed))
     gone = Counter(finding["code"] for finding in fixer.targets(content, fixer.before))
     gone.subtract(finding["code"] for finding in left)
     return {
         "fixed": {code: number for code, number in sorted(gone.items()) if number > 0},
         "changed": _changed_places(path, content, fixed),
-        "left": describe_findings(decode(path, fixed).body, left, fixer.kept(fixed)),
+        "left": describe_findings(decode(path, fixed).body, left, kept),
     }
 
 

@@ -216,7 +216,6 @@ class BaseFiles:
     """Checks the files of the base and of its copies."""
     rebased: Mapping[str, Any] = field(default_factory=dict)
     """The files that differ from the run's recorded base, as `{path: {sha256, mode}}`."""
-    _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def place(self) -> ToolTree:
@@ -225,6 +224,4 @@ class BaseFiles:
 
     def findings(self, path: str) -> list[dict[str, Any]]:
         """Return the ruff findings for a file of the base. Raises HostError if ruff fails."""
-        if path not in self._known:
-            self._known[path] = self.place.ruff.check_file(path)
-        return self._known[path]
+        return self.place.ruff.check_file(path)

@@ -7,7 +7,7 @@ import pytest
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_versions import ruff_use
-from remora.tools.host.ruff.rule_choice import rule_choice, selectors_in
+from remora.tools.host.ruff.rule_choice import SelectedRules, rule_choice, selectors_in
 from remora.tools.tree import ToolTree
 
 SOURCE = """import os
@@ -107,7 +107,7 @@ def test_a_selection_of_the_user_comes_first(
     tmp_path: Path, selected: list[str], found: set[str]
 ) -> None:
     codes = _codes(tmp_path, {"ruff.toml": 'lint.select = ["F", "E741"]\n'}, *selected)
-    chosen = _ruff(tmp_path, *selected).selected_rules()
+    chosen = SelectedRules(FileTree(tmp_path), selected)
     assert codes >= found
     assert "ALL" in selected or codes == found
     assert all(chosen.contain("a.py", code) for code in found)

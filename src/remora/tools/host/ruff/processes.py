@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -55,6 +54,9 @@ class RuffProcess:
         self._received = bytearray()
         self._is_broken = False
         self._isolation = f"L{level}"
+        self.started_at = time.monotonic()
+        self.opened = ExitStack()
+        """Ends the process when it is closed, if it is one of a pool."""
 
     def run(self, words: Sequence[str], stdin: bytes, seconds: float) -> ProcessResult:
         """Run a command. Raises RuffStoppedError if the process ended or if the command takes too long.
@@ -131,17 +133,6 @@ def ruff_binary() -> Path:
     return Path(find_ruff_bin())
 
 
-@dataclass(frozen=True)
-class _Process:
-    """A process of a pool."""
-
-    session: RuffProcess
-    opened: ExitStack
-    """Ends the process when it is closed."""
-    started_at: float
-    """Seconds of the monotonic clock when the process was started."""
-
-
 class RuffProcesses:
     """Pool of processes in a folder, each for one thread at a time.
 
@@ -151,7 +142,7 @@ class RuffProcesses:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._changed = threading.Condition()
-        self._idle: list[_Process] = []
+        self._idle: list[RuffProcess] = []
         self._used = 0
         self._is_closed = False
 
@@ -167,7 +158,7 @@ class RuffProcesses:
                 process.opened.close()
                 process = None
             process = process or self._start()
-            yield process.session
+            yield process
         except BaseException:
             self._give_back(process, is_sound=False)
             raise
@@ -181,12 +172,13 @@ class RuffProcesses:
         for process in idle:
             process.opened.close()
 
-    def _start(self) -> _Process:
+    def _start(self) -> RuffProcess:
         with ExitStack() as stack:
-            session = stack.enter_context(start_process(self._folder, seconds=2 * _OLDEST))
-            return _Process(session, stack.pop_all(), time.monotonic())
+            process = stack.enter_context(start_process(self._folder, seconds=2 * _OLDEST))
+            process.opened = stack.pop_all()
+            return process
 
-    def _take(self, seconds: float) -> _Process | None:
+    def _take(self, seconds: float) -> RuffProcess | None:
         """Return an idle process, or None if a new one is to be started."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._idle or self._used < _MOST, seconds):
@@ -194,7 +186,7 @@ class RuffProcesses:
             self._used += 1
             return self._idle.pop() if self._idle else None
 
-    def _give_back(self, process: _Process | None, *, is_sound: bool) -> None:
+    def _give_back(self, process: RuffProcess | None, *, is_sound: bool) -> None:
         with self._changed:
             self._used -= 1
             keeps = is_sound and not self._is_closed

@@ -17,7 +17,6 @@ from remora.tools.host.ruff.finding import Finding, finding_of
 from remora.tools.host.ruff.options import OptionsOf, RuffOptions, T
 from remora.tools.host.ruff.processes import MEMORY, RuffStoppedError, ruff_binary
 from remora.tools.host.ruff.ruff_base import RuffBase
-from remora.tools.host.ruff.rule_choice import SelectedRules
 
 SECONDS = 30.0
 _OUTPUT_LIMIT = 64 * 1024 * 1024
@@ -64,10 +63,6 @@ class Ruff:
         """The options for the tree, which are computed once for all copies of a base."""
         base = self._shared()
         return self._own if base is None else base.options
-
-    def selected_rules(self) -> SelectedRules:
-        """Return the rules that the user or the project selects, not because they are defaults."""
-        return self.options.once(SelectedRules, self._own.selected)
 
     @contextmanager
     def one_process(self) -> Iterator[None]:
@@ -312,12 +307,8 @@ class _Runner:
         unsafe: bool,
         codes: Sequence[int] = (0,),
     ) -> list[Finding]:
-        return self.parsed(self.run(words, stdin, codes).stdout, unsafe=unsafe)
-
-    def parsed(self, output: bytes, *, unsafe: bool) -> list[Finding]:
-        """Return the findings in ruff's output."""
         try:
-            raw = msgspec.json.decode(output or b"[]")
+            raw = msgspec.json.decode(self.run(words, stdin, codes).stdout or b"[]")
         except msgspec.DecodeError:
             raise HostError("ruff's output is not valid JSON") from None
         return [finding_of(item, self._seen, unsafe=unsafe) for item in raw]
