@@ -194,6 +194,15 @@ def test_both_versions_of_a_line_have_their_syntax_and_what_the_other_lacks() ->
     assert [part.text for part in new.parts if part.is_other] == [",", "c"]
 
 
+@pytest.mark.parametrize(
+    ("before", "is_inside"),
+    [("", True), ("text.", True), ("def f():", False)],
+)
+def test_a_hunk_may_begin_inside_a_string(before: str, is_inside: bool) -> None:
+    *_, last = diff_lines(f'@@ -1,3 +1,3 @@\n {before}\n """\n return\n')
+    assert last.parts[1].syntax == ("keyword" if is_inside else "string")
+
+
 def test_the_text_of_a_line_is_kept_with_any_character_in_it() -> None:
     for text in (" a\rb", "+\ufeffx", "-'\x00", " "):
         assert [line.text for line in diff_lines(text)] == [text]

