@@ -68,6 +68,8 @@ _RULES: Mapping[str, Callable[..., Values]] = {
     "constructors": class_attributes.constructors,
     "accessor": class_attributes.accessor,
     "accessors": class_attributes.accessors,
+    "subclass_attribute": class_attributes.subclass_attribute,
+    "inheriting": class_attributes.inheriting,
     "stores": attribute_writes.attribute_stores,
     "outer_stores": attribute_writes.outer_stores,
     "function_stores": attribute_writes.function_stores,

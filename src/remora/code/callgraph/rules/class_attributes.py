@@ -113,11 +113,11 @@ def instance_attribute(
     members = ctx.read(("class_attribute", level, path, scope, name))
     found = [bind_methods(ctx, members, value), ctx.read(("stores", level, path, scope, name))]
     if value[0] == kinds.SELF:
-        found.extend(_subclass_attributes(ctx, level, value, name, method))
+        found.append(ctx.read(("subclass_attribute", level, value, name, method)))
     elif is_abstract(ctx, members):
         subclasses = ctx.read(("derived", path, scope))
         few = len(subclasses) <= _MAX_INSTANCE_OVERRIDES
-        found.extend(_subclass_attributes(ctx, level, value, name, "") if few else ())
+        found.append(ctx.read(("subclass_attribute", level, value, name, "")) if few else EMPTY)
     values = join(found)
     return exact_value(kinds.OPAQUE) if not values and has_external_base(ctx, value) else values
 
@@ -129,20 +129,29 @@ def overrides(ctx: Context, level: int, value: Value, name: str) -> Values:
     """
     if not is_abstract(ctx, ctx.read(("class_attribute", level, value[1], value[2], name))):
         return EMPTY
-    found = join(_subclass_attributes(ctx, level, (kinds.SELF, *value[1:]), name, ""))
+    found = ctx.read(("subclass_attribute", level, (kinds.SELF, *value[1:]), name, ""))
     return EMPTY if found is kinds.TOP or len(found) > _MAX_PARAMETER_OVERRIDES else found
 
 
-def _subclass_attributes(
-    ctx: Context, level: int, value: Value, name: str, method: str
-) -> Iterator[Values]:
-    """Yield the values of the attribute in each subclass that `self` may be an instance of."""
-    for subclass, _ in ctx.read(("derived", value[1], value[2])):
-        if method and not _is_inherited(ctx, subclass, value, method):
-            continue
-        members = ctx.read(("class_attribute", level, subclass[1], subclass[2], name))
-        yield weaken(bind_methods(ctx, members, value))
-        yield weaken(ctx.read(("stores", level, subclass[1], subclass[2], name)))
+def subclass_attribute(ctx: Context, level: int, value: Value, name: str, method: str) -> Values:
+    """Return the values of the attribute in the subclasses that `self` may be an instance of.
+
+    These are those that inherit `method`, or all if it is empty.
+    """
+    found: list[Values] = []
+    for _, *subclass in (v for v, _ in ctx.read(("inheriting", *value[1:], method))):
+        members = ctx.read(("class_attribute", level, *subclass, name))
+        found.append(weaken(bind_methods(ctx, members, value)))
+        found.append(weaken(ctx.read(("stores", level, *subclass, name))))
+    return join(found)
+
+
+def inheriting(ctx: Context, path: str, scope: int, method: str) -> Values:
+    """Return the subclasses that run `method` of a class for their instances, or all without one."""
+    value, subclasses = (kinds.CLASS, path, scope), ctx.read(("derived", path, scope))
+    return tuple(
+        pair for pair in subclasses if not method or _is_inherited(ctx, pair[0], value, method)
+    )
 
 
 def _is_inherited(ctx: Context, subclass: Value, value: Value, method: str) -> bool:
@@ -176,7 +185,7 @@ def attribute_of_class(
         ctx.read(("stores", level, value[1], value[2], name)),
     ]
     if value[0] == kinds.OWN_CLASS:
-        found.extend(_subclass_attributes(ctx, level, value, name, method))
+        found.append(ctx.read(("subclass_attribute", level, value, name, method)))
     if not (values := join(found)):
         metaclasses = ctx.read(("class_attribute", level, value[1], value[2], METACLASS))
         values = weaken(member_values(ctx, level, instances_of(metaclasses), name))
