@@ -19,7 +19,8 @@ _T = TypeVar("_T")
 
 _MAX_DEPTH = 24
 _ORDERED_RULES = frozenset(("mro",))  # order matters, so a new answer replaces the old one
-_LIST_RULES = frozenset(("bases", "derived", "inheriting", "call_sites"))  # lists of any length, never TOP
+# lists of any length, never TOP
+_LIST_RULES = frozenset(("bases", "derived", "inheriting", "call_sites"))
 _MAX_ROUNDS = 40
 MAX_ANSWERS = 60_000
 """Maximum number of answers kept between questions; each takes about 0.6 KB."""
