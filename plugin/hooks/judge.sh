@@ -11,8 +11,8 @@ case $1:$event in
   stop:* | edit:*.py*) ;;
   *) exit 0 ;;
 esac
-static= && [ "$1" = edit ] && static=--static
-remarks=$(remora --quiet judge $static --color never 2>/dev/null)
+how="--seconds 55" && [ "$1" = edit ] && how=--static
+remarks=$(remora --quiet judge $how --color never 2>/dev/null)
 [ $? -eq 1 ] || exit 0 # 1: there are remarks; other codes are not about the change
 if [ "$1" = edit ]; then # those on the edited files; the others were said before
   remarks=$(printf '%s\n' "$remarks" | while IFS= read -r line; do

@@ -244,7 +244,7 @@ def test_what_runs_is_judged_by_running_it(
     user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
     code = SHOP.replace("50", "100") + CHEAPEST
     write(shop, {"shop.py": code, "tests/test_shop.py": TESTS + LARGE})
-    found = user("judge", "--json", cwd=shop).document
+    found = user("judge", "--json", "--seconds", "100", cwd=shop).document
     said = [(problem["code"], problem["line"]) for problem in found["problems"]]
     assert ("unnoticed fault", 7) in said
     assert ("environment-bound test", 12) in said

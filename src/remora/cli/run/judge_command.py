@@ -210,17 +210,18 @@ def _print_remark(problem: "Problem") -> None:
 
 
 def _print_judgement(options: Options, found: "Judgement", form: str) -> None:
-    from remora.runs.report.github_annotations import annotations
-    from remora.usecases.judge.judged_markdown import judged_markdown
-
     unjudged = _unjudged(found)
     if options.json:
         print_json(_judgement_document(found))
     elif form == "sarif":
         print_json(_sarif_document(found))
     elif form == "markdown":
+        from remora.usecases.judge.judged_markdown import judged_markdown
+
         print_lines(judged_markdown(found))
     elif form == "github":
+        from remora.runs.report.github_annotations import annotations
+
         print_lines(annotations(found.problems, Path(found.root), None))
         note(options, *(f"not judged: {text}" for text in unjudged))
     else:
