@@ -71,10 +71,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The pytest IDs of the tests that it reaches, nearest first, once all tests take too long."""
 
     def left(self, begun: float) -> float:
-        """Return how many of the seconds are left, at least a third of what has passed.
-
-        So the whole takes at most half as long again as slow tests that the change reaches.
-        """
+        """Return how many seconds are left: at least a third of those that slow tests took."""
         passed = time.monotonic() - begun
         return max(self.seconds - passed, passed / 3)
 

@@ -172,7 +172,7 @@ def _run(project: Project, change: Change, tell: Callable[[str], None], remarks:
     if change.after.python is not None and change.files:
         left = change.left(begun)
         with change.after.within(left + _GRACE_S):
-            _ask_judges(project, msgspec.structs.replace(change, seconds=left), tell, remarks)
+            _ask_operations(project, msgspec.structs.replace(change, seconds=left), tell, remarks)
 
 
 def _with_problem(
@@ -217,21 +217,17 @@ def _kept_folder(project: Project) -> Iterator[Path | None]:
 def _ask_operations(
     project: Project, change: Change, tell: Callable[[str], None], remarks: _Remarks
 ) -> None:
-    """Add the findings that a change has caused, and what judges say without running code."""
+    """Add what operations say against a change, and what they could not judge.
+
+    Findings that need no run are not looked for again when code may run.
+    """
     for operation in project.operations.all:
         report = project.operations.report(operation.name)
-        if report is not None:
+        if report is not None and change.after.python is None:
             tell(f"comparing {operation.name} findings before and after the change")
             options = options_for(project.config, operation.name, RunRequest())
             found = _new_findings(report, change, options)
             remarks.add(reported_problem(operation.name, item, fixable=False) for item in found)
-    _ask_judges(project, change, tell, remarks)
-
-
-def _ask_judges(
-    project: Project, change: Change, tell: Callable[[str], None], remarks: _Remarks
-) -> None:
-    """Add what judges say against a change, and what they could not judge."""
     for name, judge in project.operations.judges.items():
         for judged in judge(change, tell):
             remarks.add(reported_problem(name, item, fixable=False) for item in judged.findings)

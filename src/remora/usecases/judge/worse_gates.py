@@ -56,7 +56,8 @@ def worse_gates(
     """Yield what is worse after a change according to each gate, and the gates that do not judge.
 
     If all tests take long, those run to the end that the change reaches. `kept` is a folder for what a
-    type checker keeps for the next change, and `cpu` limits its processor time in seconds. A new annotation that does not accept a value of the tests is worse.
+    type checker keeps for the next change, and `cpu` limits its processor time in seconds. A new
+    annotation that does not accept a value of the tests is worse.
     """
     begun, place, seen = time.monotonic(), change.after, _Seen()
     try:
@@ -87,13 +88,10 @@ def worse_gates(
 
 def _judged(gate: Gate, change: Change, ends: float, last: float) -> Iterator[str | Unjudged]:
     """Yield what is worse according to a gate. Some tests may run until the `last` moment."""
+    soon = time.monotonic() + change.seconds * _ALL_TESTS
     try:
-        if gate.name != TEST_GATE:
-            yield from _find_worse(gate, change, ends)
-            return
         try:
-            soon = time.monotonic() + change.seconds * _ALL_TESTS
-            yield from _find_worse(gate, change, soon)
+            yield from _find_worse(gate, change, soon if gate.name == TEST_GATE else ends)
         except SlowGateError:
             change.reaching.extend(_reaching_tests(change))
             if not change.reaching:
