@@ -16,6 +16,7 @@ import ast
 import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
@@ -200,7 +201,9 @@ def inlined(expression: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
     if not values:
         return expression
     made: ast.expr = _Inline(values).visit(copy.deepcopy(expression))
-    return made if len(ast.unparse(made)) <= _LONGEST else expression
+    with suppress(ValueError):  # an older Python cannot write each f-string
+        return made if len(ast.unparse(made)) <= _LONGEST else expression
+    return expression
 
 
 def _written(expression: ast.expr, values: Mapping[str, ast.expr]) -> str:

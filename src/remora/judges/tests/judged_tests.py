@@ -119,6 +119,9 @@ def _by_source(
             yield test.id, _finding(test, MOCKED, why)
         elif why := why_hollow(test.function, test.claims):
             yield test.id, _finding(test, HOLLOW, why)
+        elif not test.claims and (call := thrown_away(test.function)):
+            why = f"it asserts nothing, and does not use the result of `{call}`"
+            yield test.id, _finding(test, HOLLOW, why)
         elif is_self_contained(test.function, test.module):
             yield test.id, _finding(test, HOLLOW, "it uses nothing but what is in its own file")
 
@@ -265,8 +268,7 @@ def _by_faults(test: WrittenTest, planted: Planted | None) -> tuple[str, str]:
 
 def _why_undetected(test: WrittenTest, planted: Planted) -> str:
     if not test.claims:
-        call = thrown_away(test.function)
-        return f"it asserts nothing, and does not use the result of `{call}`" if call else ""
+        return ""
     where = ", ".join(f"`{name}`" for name in dict.fromkeys(planted.functions[:3]))
     return f"no assertion fails for any of {planted.tried} faults planted in {where}"
 
