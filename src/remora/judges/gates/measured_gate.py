@@ -99,21 +99,12 @@ class Measurements:
     ) -> None:
         self._workspace, self._judging, self._kept = workspace, judging, kept
         self._files, self._ends = files, time.monotonic() + seconds
+        self._asked = set[bytes]()
 
     @property
     def left(self) -> float:
         """The seconds left."""
         return self._ends - time.monotonic()
-
-    def measure_base(
-        self, gate: Gate, seconds: float, files: tuple[str, ...] = (), turn: int = 1
-    ) -> Measured:
-        """Return what a gate says, or said, of the project without changes. Raises HostError.
-
-        What it says in its second `turn` may differ.
-        """
-        found = self._kept.find(self._kept.question(gate, {}, files, turn))
-        return found or self.measure(gate, (), seconds, files, turn)
 
     def measure(
         self,
@@ -123,16 +114,26 @@ class Measurements:
         files: tuple[str, ...] = (),
         turn: int = 1,
     ) -> Measured:
-        """Return what a gate says of the project with some parts. Raises HostError."""
+        """Return what a gate says, or said in an earlier run, of the project with some parts.
+
+        What is asked again is measured again, and so is the second `turn`, which may differ. Raises
+        HostError.
+        """
+        changed = self._files(parts)
+        question = self._kept.question(gate, changed, files, turn)
+        if question not in self._asked:
+            self._asked.add(question)
+            if known := self._kept.find(question):
+                return known
         self._judging(f"{gate.label}, {'with' if parts else 'before'} the changes")
-        changed, begun = self._files(parts), time.monotonic()
+        begun = time.monotonic()
         self._workspace.reset()
         self._workspace.set_files(changed)
         levels = gate.measure(self._workspace.tree, seconds, files)
         found = Measured(levels, time.monotonic() - begun)
         if gate.runs_code and not parts and self._workspace.snapshot():
             raise HostError("it writes into the project's files")
-        self._kept.keep(self._kept.question(gate, changed, files, turn), found)
+        self._kept.keep(question, found)
         return found
 
 
@@ -233,15 +234,15 @@ def measure_base(
     slow, tests = "", reaching[:0]
     try:
         try:
-            first = to.measure_base(gate, to.left / _SHARE)
+            first = to.measure(gate, (), to.left / _SHARE)
         except SlowGateError as error:
             if not reaching:
                 return GateResult(name=gate.name, missing=f"{error.message}; {_COVERAGE}")
             slow, tests = error.message, reaching
-            first = to.measure_base(gate, to.left / _SHARE, tests)
+            first = to.measure(gate, (), to.left / _SHARE, tests)
         if gate.name == TEST_GATE and not any_passes(first.levels):
             return GateResult(name=gate.name, missing="no test passes before the changes")
-        second = to.measure_base(gate, to.left / 2, tests, 2) if gate.runs_code else first
+        second = to.measure(gate, (), to.left / 2, tests, 2) if gate.runs_code else first
     except HostError as error:
         return GateResult(name=gate.name, missing=error.message)
     (base, differing), failed = compared(first.levels, second.levels), failing(first.levels)
