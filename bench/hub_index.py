@@ -122,7 +122,7 @@ def _parse(sources: list[bytes]) -> float:
 
 def _edit(places: dict[str, Path]) -> dict[str, float]:
     """Measure adding a function to one file of 885."""
-    own = [place for name, place in places.items() if name != "stdlib"]
+    own = [place for name, place in places.items() if name != "stdlib"] or [*places.values()]
     with project(*own, most=EDITED_FILES) as root, opened(root) as (_, indexer):
         paths = indexer.look().changed
         began = time.process_time()
