@@ -92,7 +92,10 @@ def check_inputs(
     are recorded as SHA-256 hashes.
     """
     facts: Mapping[str, Callable[[], Any]] = {
-        "files": lambda: [_hashes(path, *contents) for path, contents in sorted(files.items())],
+        "files": lambda: [
+            {"path": path, "before": _hash(old), "after": _hash(new)}
+            for path, (old, new) in sorted(files.items())
+        ],
         "target": lambda: dict(target),
         "findings_before": lambda: list(_findings(files, before)),
         "findings_after": lambda: list(_findings(files, after)),
@@ -123,10 +126,6 @@ def run_check(script: Script, facts: Mapping[str, Any], content: Contents) -> st
         return escape_surrogates(one_line(run.value))
     got = escape_surrogates(one_line(repr(run.value)))
     return f"{script.label}: returned {got}; expected true, or a text that describes the fault"
-
-
-def _hashes(path: str, before: bytes | None, after: bytes | None) -> dict[str, str | None]:
-    return {"path": path, "before": _hash(before), "after": _hash(after)}
 
 
 def _hash(content: bytes | None) -> str | None:

@@ -48,7 +48,8 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
         and name not in used
         and name.strip("_") not in spelled
     ]
-    if any(_is_opaque(decorator) for decorator in code.decorators):
+    names_of = (unqualified_name(decorator).lower() for decorator in code.decorators)
+    if any(map(_CHANGES_SIGNATURE.search, names_of)):
         unknown = []  # the decorator may add parameters
     missing = unlisted_parameters(code)
     renamed = _renamed(items, unknown, missing, names)
@@ -216,8 +217,3 @@ def _parameters_of_result(code: Sequence[ast.stmt]) -> set[str]:
     inner = [node for node in nodes if isinstance(node, DEFINITIONS) and node.name in names]
     made = [*inner, *(part for part in results if isinstance(part, ast.Lambda))]
     return {part.arg for node in made for part in ast.walk(node) if isinstance(part, ast.arg)}
-
-
-def _is_opaque(decorator: ast.expr) -> bool:
-    """Return True if a decorator may add parameters, judging by its name."""
-    return _CHANGES_SIGNATURE.search(unqualified_name(decorator).lower()) is not None

@@ -84,18 +84,15 @@ def _documented_results(code: DocumentedCode) -> Iterator[int]:
     for section in code.parsed.sections:
         if section.kind not in ("returns", "yields") or not section.items:
             continue
-        text = section.items[0].text or _field_text(code.parsed.lines[section.first])
+        text = section.items[0].text
+        if not text:  # what follows the name of a field or section, as in `:rtype: int`
+            text = re.sub(r"^\s*:?\w+:", "", code.parsed.lines[section.first])
         if text.strip() and not _NOTHING.match(text):
             yield section.first
     for number, line in enumerate(code.parsed.lines):
         field = _EPYDOC.match(line)
         if field is not None and not _NOTHING.match(field[1]):
             yield number
-
-
-def _field_text(line: str) -> str:
-    """Return the text after the name of a field or section, as in `:rtype: int`."""
-    return re.sub(r"^\s*:?\w+:", "", line)
 
 
 def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:

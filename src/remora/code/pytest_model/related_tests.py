@@ -82,7 +82,8 @@ def _tests_named_after(
     """
     path, qualname = split_node_key(key)
     module, name = _module_name(path), qualname.rpartition(".")[2].partition("#")[0]
-    test_name = f"test_{_snake(name)}"
+    words = [word.lower() for word in _WORD.findall(name)] or [name]
+    test_name = "_".join(["test", *words])
     own_files = (f"test_{module}.py", f"{module}_test.py")
     candidates = program.paths() if name == MODULE else program.mentioning(f"def {test_name}")
     paths = [path for path in sorted(candidates) if project.collects(path)]
@@ -102,7 +103,3 @@ def _module_name(path: str) -> str:
     folder, _, file = module_path(path).removesuffix(".py").rpartition("/")
     name = folder.rpartition("/")[2] if file == "__init__" else file
     return name.strip("_")
-
-
-def _snake(name: str) -> str:
-    return "_".join(word.lower() for word in _WORD.findall(name)) or name

@@ -88,7 +88,9 @@ def changed_behavior(before: ast.Module, after: ast.Module) -> dict[str, list[st
     try:
         for name, scope in old.items():
             if name not in new:
-                found[name] = [f"`{name}`, which was in line {_line(scope)}, is gone"]
+                found[name] = [
+                    f"`{name}`, which was in line {getattr(scope, 'lineno', 1)}, is gone"
+                ]
             elif [*_code(scope)] != [*_code(new[name])]:
                 found[name] = [*_changes(scope, new[name])]
     except RecursionError:
@@ -176,10 +178,6 @@ def _bound_names(scope: ast.Module | DefinitionNode) -> set[str]:
         *(part.asname or part.name for part in parts if isinstance(part, ast.alias)),
         *(p.id for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)),
     }
-
-
-def _line(scope: ast.Module | DefinitionNode) -> int:
-    return 1 if isinstance(scope, ast.Module) else scope.lineno
 
 
 def _statements(

@@ -55,7 +55,7 @@ class Walker:
         finally:
             self._verdicts.stop_git()
         for folder in self._verdicts.tracked.keys() - found.listed:
-            if starts == [""] or any(_is_within(folder, start) for start in starts):
+            if starts == [""] or any(f"{folder}/".startswith(f"{start}/") for start in starts):
                 self._take_tracked(folder, found, before)
         return found
 
@@ -167,7 +167,3 @@ class Walker:
 
 def _folder_of(path: str) -> str:
     return path.rpartition("/")[0]
-
-
-def _is_within(folder: str, start: str) -> bool:
-    return folder == start or folder.startswith(start + "/")

@@ -57,7 +57,9 @@ class MountTable:
         self._poll.poll(0)
         self._file.seek(0)
         mounts = [_mount(line) for line in os.fsdecode(self._file.read()).splitlines()]
-        containing = [mount for mount in mounts if _is_below(root, mount.place)]
+        containing = [
+            mount for mount in mounts if f"{root}/".startswith(f"{mount.place.rstrip('/')}/")
+        ]
         kind = (
             max(reversed(containing), key=lambda mount: len(mount.place)).kind if containing else ""
         )
@@ -75,10 +77,6 @@ def _mount(line: str) -> Mount:
     head, _, tail = line.partition(" - ")
     place = _ESCAPE.sub(lambda match: chr(int(match[1], 8)), head.split(" ")[4])
     return Mount(place, tail.split(" ")[0])
-
-
-def _is_below(path: str, place: str) -> bool:
-    return path == place or place == "/" or path.startswith(f"{place}/")
 
 
 _APPEARED = inotify_syscalls.CREATE | inotify_syscalls.MOVED_TO | inotify_syscalls.ATTRIB

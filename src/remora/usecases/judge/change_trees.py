@@ -224,7 +224,8 @@ def _write_files(root: Path, committed: Mapping[str, CommittedFile], tree: Path)
     wanted = [
         (path, file)
         for path, file in committed.items()
-        if not is_private(path) and not _is_same(tree / path, file)
+        if not is_private(path)
+        and not ((now := tree / path).is_file() and file.has_content(now.read_bytes()))
     ]
     contents = open_blobs(root, [file.blob for _, file in wanted])
     for (path, file), content in zip(wanted, contents, strict=True):
@@ -234,10 +235,6 @@ def _write_files(root: Path, committed: Mapping[str, CommittedFile], tree: Path)
             for piece in content.pieces():
                 out.write(piece)
         target.chmod(file.mode)
-
-
-def _is_same(path: Path, file: CommittedFile) -> bool:
-    return path.is_file() and file.has_content(path.read_bytes())
 
 
 def _check_parts(diff: bytes) -> None:
