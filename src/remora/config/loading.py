@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from remora.config.field_docstrings import describe_fields
 from remora.config.forbidden_settings import (
     check_merged,
     check_project_file,
@@ -14,7 +13,7 @@ from remora.config.forbidden_settings import (
     without_model,
 )
 from remora.config.messages import describe_errors
-from remora.config.schema import Config, OperationConfig, Section
+from remora.config.schema import Config, OperationConfig
 from remora.config.user_folders import KEY_VARIABLES
 from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
@@ -298,7 +297,6 @@ def default_config(operations: OperationModels) -> Config:
 
 def describe_operations(operations: OperationModels) -> str:
     """Return the description of the `operations` key, including operation-specific keys."""
-    describe_fields(Section)
     known = [str(Config.model_fields["operations"].description)]
     for name, model in operations.items():
         own = [key for key in model.model_fields if key not in OperationConfig.model_fields]
@@ -308,12 +306,11 @@ def describe_operations(operations: OperationModels) -> str:
 
 def config_schema(operations: OperationModels) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a configuration file."""
-    described = describe_operations(operations)
     schema = Config.model_json_schema()
     section = schema["properties"]["operations"]
     ((pattern, base),) = section.pop("patternProperties").items()
     section |= {
-        "description": described,
+        "description": describe_operations(operations),
         "default": {name: {} for name in operations},
         "propertyNames": {"pattern": pattern},
         "properties": {},
