@@ -248,16 +248,16 @@ def _header(file: IndexedFile, number: int) -> tuple[bool, Scope]:
         return is_stub, replace(scope, binds={}, results=(), yields=())
     binds = {
         name: tuple(
-            bind if file.is_module_level(bind.scope) else _unnumbered(bind) for bind in bound
+            bind
+            if file.is_module_level(
+                bind.scope
+            )  # otherwise without the numbers of a function's body
+            else Binding(bind.kind, -1, -1, _shape(bind.term), _shape(bind.extra))
+            for bind in bound
         )
         for name, bound in scope.binds.items()
     }
     return False, replace(scope, binds=binds)
-
-
-def _unnumbered(bind: Binding) -> Binding:
-    """Return what a function assigns to a global name, without the numbers of its body."""
-    return Binding(bind.kind, -1, -1, _shape(bind.term), _shape(bind.extra))
 
 
 def _shape(term: Any) -> Any:

@@ -83,7 +83,7 @@ def _tests_named_after(
     path, qualname = split_node_key(key)
     module, name = _module_name(path), qualname.rpartition(".")[2].partition("#")[0]
     words = [word.lower() for word in _WORD.findall(name)] or [name]
-    test_name = "_".join(["test", *words])
+    test_name = f"test_{'_'.join(words)}"
     own_files = (f"test_{module}.py", f"{module}_test.py")
     candidates = program.paths() if name == MODULE else program.mentioning(f"def {test_name}")
     paths = [path for path in sorted(candidates) if project.collects(path)]

@@ -61,7 +61,11 @@ class FallbackSources:
         if not (keys := nodes_of(request)):
             return None
         requested = {file_of_key(key) for key in keys}
-        paths = [path for path in sorted(requested) if _is_below(path)]
+        paths = [  # relative and normalized, like the paths that git lists
+            path
+            for path in sorted(requested)
+            if "\0" not in path and {"", ".", ".."}.isdisjoint(path.split("/"))
+        ]
         read: dict[str, FileFacts] = {}
         with open_reader(self._root, self._members.file_limit) as reader:
             for path in sorted(self._members.belonging(paths)):
@@ -92,8 +96,3 @@ class FallbackSources:
 @lru_cache(maxsize=8)  # an agent requests the same file every turn
 def _cached_facts(path: str, content: Content) -> FileFacts:
     return facts_of(path, content)
-
-
-def _is_below(path: str) -> bool:
-    """Return True if `path` is relative and normalized, like the paths that git lists."""
-    return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))

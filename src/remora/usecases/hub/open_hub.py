@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -115,7 +115,9 @@ class SharedHub:
 
     def __init__(self, invocation: Invocation, note: Callable[[str], None]) -> None:
         self._invocation = invocation
-        self._observer = HubObserver(note=note, progress=_without_progress)
+        self._observer = HubObserver(
+            note=note, progress=lambda: nullcontext(lambda _done, _total: None)
+        )
         self._open = ExitStack()
         self._opening: asyncio.Future[OpenedHub] | None = None
 
@@ -154,8 +156,3 @@ class SharedHub:
 
 def _has_failed(opening: asyncio.Future[OpenedHub]) -> bool:
     return opening.done() and (opening.cancelled() or opening.exception() is not None)
-
-
-@contextmanager
-def _without_progress() -> Iterator[Progress]:
-    yield lambda _done, _total: None
