@@ -28,6 +28,8 @@ from remora.usecases.judge.change_trees import ChangeRequest, change_trees
 
 _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
+_LEAST_SECONDS = 20.0
+"""With less time, a busy machine does not start the tests often enough (decision)."""
 _STATIC_GATES_S = 60.0
 """Time for linters and type checkers if no code runs (decision: a minute on a busy machine; with 20 s,
 a type checker was left 0.3 s)."""
@@ -130,8 +132,8 @@ def judge_change(
             _ask_operations(project, change, observer.tell, remarks)
         python, why = (None, "") if static else project.find_python()
         if chosen or (python is not None and trees.files):
-            after, left = ToolTree(trees.after, python), seconds - (time.monotonic() - begun)
-            left = _STATIC_GATES_S if python is None else left
+            after, ends = ToolTree(trees.after, python), begun + max(seconds, _LEAST_SECONDS)
+            left = _STATIC_GATES_S if python is None else ends - time.monotonic()
             change = msgspec.structs.replace(change, after=after, seconds=left)
             _run(project, change, observer.tell, remarks)
             remarks.add([Untested(what=_RUNNING, why=why)] if why else [])
