@@ -21,6 +21,7 @@ NODE = "switched"
 def main() -> dict[str, float]:
     """Return the ratio to a cold index of the same files, both in seconds of this run."""
     places = [place for name, place in corpora().items() if name != "stdlib"]
+    places = places or [*corpora().values()]
     with project(*places) as root, tempfile.TemporaryDirectory(prefix="rb-") as folder:
         paths = _two_branches(root)
         with hub(Path(folder), root) as status:
