@@ -2,16 +2,15 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 from remora.code.edit.import_edits import ImportStyle
-from remora.code.edit.text_lines import decode, lines_of, split_lines
+from remora.code.edit.text_lines import Text, decode, lines_of, split_lines
 from remora.judges.lint.conversions import repetitions
 from remora.judges.lint.left_alone import LeftAlone, is_generated, kept_findings
 from remora.judges.lint.new_findings import new_findings
 from remora.operations.lint.added_imports import with_added_imports_moved
-from remora.operations.lint.fix_trial import Proposal, apply_proposals
+from remora.operations.lint.fix_trial import Proposal, Settled, apply_proposals
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
 from remora.tools.host.ruff.config_files import is_configured
@@ -45,14 +44,16 @@ def fix_findings(
     with place.ruff.one_process():
         fixer = _Fixer(place, path, nodes, unsafe=unsafe)
         content = fixer.content
+        had = fixer.targets(content, fixer.before)
         fixed = content if fixer.is_generated else fixer.fixed()
-        fixed = fixer.with_tidy_imports(fixed) if fixer.has_fewer(fixed) else content
+        is_better = len(fixer.targets(fixed, fixer.check(fixed))) < len(had)
+        fixed = fixer.with_tidy_imports(fixed) if is_better else content
         if fixed.endswith(b"\n\n") and not content.endswith(b"\n\n"):  # the last statement is gone
             fixed = fixed.rstrip(b"\n") + b"\n"
         left, kept = fixer.targets(fixed, fixer.check(fixed)), fixer.kept(fixed)
     if fixed != content:
         place.write(path, fixed)
-    gone = Counter(finding["code"] for finding in fixer.targets(content, fixer.before))
+    gone = Counter(finding["code"] for finding in had)
     gone.subtract(finding["code"] for finding in left)
     return {
         "fixed": {code: number for code, number in sorted(gone.items()) if number > 0},
@@ -115,11 +116,6 @@ class _Fixer:
         found = [finding for finding in findings if finding["code"] not in _OWN]
         return findings_on_nodes(self._path, content, found, self._nodes)
 
-    def has_fewer(self, content: bytes) -> bool:
-        """Return True if a version of the file has fewer of the findings that are to be fixed."""
-        before = self.targets(self.content, self.check(self.content))
-        return len(self.targets(content, self.check(content))) < len(before)
-
     def fixed(self) -> bytes:
         """Return the fixed file.
 
@@ -156,8 +152,8 @@ class _Fixer:
         """Try ruff's fixes together, and keep those that add no finding."""
         for _ in range(_MAX_TRIALS):
             present = self.check(content)
-            body = decode(self._path, content).body
-            left_alone = self.kept(content)
+            text = decode(self._path, content)
+            body, left_alone = text.body, self.kept(content)
             wanted = [
                 finding
                 for finding in self.targets(content, present)
@@ -167,22 +163,20 @@ class _Fixer:
             proposals = [
                 Proposal(finding, edits_of(body, finding["fix"], lines)) for finding in wanted
             ]
-            settle = partial(self._settled, before=present)
-            changed = apply_proposals(
-                body, proposals, present, settle=settle, check=self._check_body
-            )
+
+            def settle(body: str, present: list[Finding] = present) -> Settled:
+                # its new findings that ruff fixes are fixed, too
+                fixed, _ = self._mended(self._format.formatted(body), present)
+                return fixed, self.check(fixed)
+
+            def check(body: str, text: Text = text) -> list[Finding]:
+                return self.check(text._replace(body=body).bytes())
+
+            changed = apply_proposals(body, proposals, present, settle=settle, check=check)
             if changed is None:
                 break
             content = changed
         return content
-
-    def _settled(self, body: str, *, before: list[Finding]) -> tuple[bytes, list[Finding]]:
-        """Return a changed version in its format and its findings.
-
-        If it has new findings that ruff fixes, they are fixed, too.
-        """
-        fixed, _ = self._mended(self._format.formatted(body), before)
-        return fixed, self.check(fixed)
 
     def _mended(self, content: bytes, before: list[Finding]) -> tuple[bytes, list[Finding]]:
         """Fix the new findings of a version. Also return those that stay."""
@@ -199,9 +193,6 @@ class _Fixer:
             body = decode(self._path, content).body
             self._kept[content] = self._left_alone.reasons(self.check(content), body)
         return self._kept[content]
-
-    def _check_body(self, body: str) -> list[Finding]:
-        return self.check(decode(self._path, self.content)._replace(body=body).bytes())
 
     def _allows(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""

@@ -1,6 +1,7 @@
 """Prepares a run: copies the project's files, loads the agents and plans the jobs."""
 
 import secrets
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -24,12 +25,12 @@ from remora.hub.coverage_file import read_coverage
 from remora.ids import stamp_of
 from remora.models.protocol import MCP
 from remora.models.provider import used_provider
+from remora.operations.base import Operations
 from remora.python_text import is_notebook
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import driven_operations, is_guided, selected_rules_of
 from remora.runs.execution.run import PreparedRun, RunRequest, options_for
 from remora.runs.planning.changed_nodes import changed_nodes
-from remora.runs.planning.duration import expected_seconds
 from remora.runs.planning.plan import (
     MAX_JOBS,
     AgentWithOptions,
@@ -53,6 +54,10 @@ from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
 _STAMP = "%Y%m%d-%H%M%S"
 """The time in the ID of a run."""
+_BY_RULES = 0.2
+"""Seconds for a job of a project's own agent, on two idle cores with two jobs at a time."""
+_START = 1.0
+"""Seconds until the first job works."""
 _NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
 
 
@@ -206,6 +211,29 @@ def agents_for(project: ProjectRecords, names: Sequence[str]) -> dict[str, Agent
 
 def too_many(plan: Plan, request: RunRequest) -> bool:
     return len(plan.jobs) > MAX_JOBS and request.max_nodes is None and not request.yes
+
+
+def expected_seconds(plan: Plan, operations: Operations, driven: Collection[str]) -> float | None:
+    """Return the expected seconds of all jobs, of which two run at a time.
+
+    Returns None if a model decides in some of them, which are those of the operations in `driven`.
+    """
+    known = {operation.name: operation for operation in operations.all}
+    jobs, amounts = Counter[str](), Counter[str]()
+    for job in plan.jobs:
+        jobs[job.operation] += 1
+        amounts[job.operation] += plan.amounts[job.agent_id]
+    total = _START if plan.jobs else 0.0
+    for name, number in jobs.items():
+        operation = known.get(name)
+        if name in driven:
+            return None
+        if operation is None:
+            total += number * _BY_RULES
+        else:
+            total += number * operation.job_seconds + amounts[name] * operation.unit_seconds
+            total += operation.shared_seconds
+    return round(total, 1)
 
 
 def next_run_id(project: ProjectRecords) -> str:

@@ -5,8 +5,8 @@ import msgspec
 from remora.agents.job import Job
 from remora.bootstrap.operations import BUILT_IN
 from remora.operations.base import Operation, Operations
-from remora.runs.planning.duration import expected_seconds
 from remora.runs.planning.plan import Plan
+from remora.usecases.analyze.prepare_run import expected_seconds
 
 OPERATIONS = Operations(
     [
