@@ -127,7 +127,8 @@ class AgentRunner:
     def _restore_files(self) -> None:
         """Restore the files and the node's location as the last recorded result left them."""
         changes = self._state.files.all
-        self._changes.restore(changes)
+        if changes:  # the slot was reset
+            self._changes.restore(changes)
         spelled = escape_path(self.job.path)
         written = [c.after for c in changes if c.path == spelled and c.after]
         contents = map(self.dependencies.objects.get, written)
@@ -258,7 +259,8 @@ class AgentRunner:
         return builtin_result(undone(turn, because))
 
     async def _record_result(self, call: ToolCall, execution: ToolExecution, turn: int) -> None:
-        changes = await run_in_thread(self._changes.keep)
+        is_read_only = call.tool in BUILTIN and call.tool != UNDO
+        changes = () if is_read_only else await run_in_thread(self._changes.keep)
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **execution.result})
         if call.tool == UNDO and execution.record["outcome"] == "success":
             delta = self._state.files.with_view_before(
