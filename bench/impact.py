@@ -59,7 +59,10 @@ def cases(root: Path) -> Iterator[Case]:
         if not 1 <= len(modules) <= 4 or len(paths) > 8:
             continue
         for module in modules:
-            sides = [ast.parse(content(root, side, module)) for side in (f"{commit}^", commit)]
+            try:
+                sides = [ast.parse(content(root, side, module)) for side in (f"{commit}^", commit)]
+            except SyntaxError:  # code of Python 2
+                continue
             names = {
                 node.name
                 for node in changed_nodes(module, *sides)

@@ -244,6 +244,9 @@ class ImpactSearch:
             keys = [*readers, *([node.key] if sides else [])]
             asked = [([*sides, self._after][0], key) for key in keys]
             answers = [side.tests(key, seconds=seconds) for side, key in asked]
+            if sides and not any(answer["tests"] for answer in answers):
+                module = node_key(split_node_key(node.key)[0])  # what loads it may run the node
+                answers.append(sides[0].tests(module, seconds=seconds))
             self._has_all_tests &= all(answer.get("complete", True) for answer in answers)
             sure = (row["key"] for row in self._rows(node) if row["tier"] != "possible")
             order = partial(_distance, node, {pytest_id(*split_node_key(key)) for key in sure})
