@@ -199,3 +199,15 @@ def test_the_readers_of_a_constant_are_named() -> None:
 def test_a_file_that_does_not_parse_is_said_to_be_unread() -> None:
     found = edited("return 0", "return (")
     assert (found.changed, found.incomplete) == ([], ["shop/cart.py"])
+
+
+def test_a_function_that_no_test_is_known_to_run_has_those_of_its_module() -> None:
+    plugin = {
+        "plugins/one.py": "def version():\n    return 1\n",
+        "tests/test_one.py": "def test_it(load):\n    assert load('one') == 1\n",
+        "tests/test_two.py": "def test_it(load):\n    assert load('two') == 2\n",
+    }
+    changed = plugin["plugins/one.py"].replace("1", "2")
+    assert impact_of({**plugin, "plugins/one.py": changed}, plugin).tests == [
+        "tests/test_one.py::test_it"
+    ]
