@@ -22,7 +22,7 @@ from remora.judges.tests.hollow import (
 from remora.judges.tests.mocks import why_mocked
 from remora.judges.tests.repeated import duplicates, repeated_tests
 from remora.judges.tests.test_runs import Outcomes, run_tests
-from remora.judges.tests.written_test import changed_tests, deleted_tests
+from remora.judges.tests.written_test import changed_tests, lost_checks
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
@@ -281,16 +281,16 @@ def test_only_tests_with_changed_lines_are_judged() -> None:
 
 def test_tests_that_are_gone_are_named() -> None:
     gone = change(KNOWN + ADDED, KNOWN)
-    assert deleted_tests(gone)[0] == "tests/test_cart.py::test_length_of_two"
-    assert deleted_tests(change(KNOWN, KNOWN)) == []
+    assert lost_checks(gone)[0][0] == "tests/test_cart.py::test_length_of_two"
+    assert lost_checks(change(KNOWN, KNOWN)) == ([], [])
 
 
 def test_a_test_that_moved_is_not_gone_but_one_beside_a_namesake_is() -> None:
     class_a, class_b, other = (
         f"class Test{name}:\n    def test_ok(self):\n        assert 1\n" for name in "ABC"
     )
-    assert deleted_tests(change(class_a + class_b, class_b + other)) == []
-    assert deleted_tests(change(class_a + class_b, class_b)) == [
+    assert lost_checks(change(class_a + class_b, class_b + other)) == ([], [])
+    assert lost_checks(change(class_a + class_b, class_b))[0] == [
         "tests/test_cart.py::TestA::test_ok"
     ]
 
@@ -452,3 +452,28 @@ def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) 
         "test_table_of_a_call",
     }
     assert repeated_tests(added, tests, entered, lambda: True)[1] != []
+
+
+ROWS = """
+import pytest
+
+@pytest.mark.parametrize("given", [1, 2, -3])
+def test_size(given):
+    assert size(given) == 1
+    assert size(0) == 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_weaker"),
+    [
+        (", -3]", "]", True),
+        (", -3]", ", 3]", False),
+        ("    assert size(0) == 0\n", "", True),
+        ("    assert size(0) == 0\n", "\ndef test_zero():\n    assert size(0) == 0\n", False),
+        ("size(0) == 0", "size(0) is None", False),
+    ],
+)
+def test_a_test_that_checks_less_is_named(old: str, new: str, is_weaker: bool) -> None:
+    named = ["tests/test_cart.py::test_size"] if is_weaker else []
+    assert lost_checks(change(ROWS, ROWS.replace(old, new))) == ([], named)

@@ -53,6 +53,21 @@ class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return claims_of(self.function)
 
     @cached_property
+    def checked(self) -> Counter[str]:
+        """What it claims, and the rows of its parameters."""
+        tables = [
+            decorator.args[1]
+            for decorator in self.function.decorator_list
+            if isinstance(decorator, ast.Call)
+            and ast.unparse(decorator.func).endswith("parametrize")
+            and len(decorator.args) > 1
+        ]
+        rows = (
+            row for table in tables if isinstance(table, ast.List | ast.Tuple) for row in table.elts
+        )
+        return Counter([*(claim.text for claim in self.claims), *map(ast.unparse, rows)])
+
+    @cached_property
     def setting(self) -> list[str]:
         """Parts that must be equal, beside claims, for two tests to be the same.
 
@@ -94,19 +109,23 @@ def changed_tests(change: Change) -> Iterator[WrittenTest]:
         yield from (test for test in tests_in(path, file.after) if test.qualname in changed)
 
 
-def deleted_tests(change: Change) -> list[str]:
-    """Return the IDs of the tests that a change deletes.
+def lost_checks(change: Change) -> tuple[list[str], list[str]]:
+    """Return the IDs of the tests that a change deletes, and of those that check less after it.
 
-    A test that moved to another class or changed file is not deleted.
+    A test that moved to another class or changed file is not deleted. One that has new assertions
+    or rows, or whose old ones are in another test, does not check less.
     """
     files = change.files.items()
     before = [test for path, file in files for test in tests_in(path, file.before)]
-    after = [test for path, file in files for test in tests_in(path, file.after)]
-    kept = {test.key for test in after}
-    lost = Counter(test.name for test in before) - Counter(test.name for test in after)
-    deleted = []
+    after = {test.key: test for path, file in files for test in tests_in(path, file.after)}
+    there = {text for test in after.values() for text in test.checked}
+    lost = Counter(test.name for test in before) - Counter(test.name for test in after.values())
+    deleted, weaker = list[str](), list[str]()
     for test in before:
-        if test.key not in kept and lost[test.name] > 0:
+        if (now := after.get(test.key)) is not None:
+            if test.checked.keys() - there and now.checked and not now.checked - test.checked:
+                weaker.append(now.id)
+        elif lost[test.name] > 0:
             lost[test.name] -= 1
             deleted.append(test.id)
-    return deleted
+    return deleted, weaker
