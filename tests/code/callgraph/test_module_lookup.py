@@ -22,6 +22,8 @@ from remora.code.callgraph.module_lookup import ModuleLookup
         ("tests/test_x.py", "single", "some/folder/single.py"),
         ("tests/test_x.py", "package", "root_1/package/__init__.py"),
         ("tests/test_x.py", "shop", "src/shop/__init__.py examples/shop/__init__.py"),
+        # an application that runs in `src`, though that is a package, too
+        ("src/routers/index.py", "query", "src/query.py src/__init__.py src/routers/__init__.py"),
         # a file's own folder comes before the standard library
         ("scripts/run.py", "types", "scripts/types.py"),
     ],
@@ -40,6 +42,7 @@ def test_a_module_is_found_at_the_nearest_root(importer: str, dotted: str, other
         # modules of packages, of the standard library, of documentation, folders of data
         ("shop/django/models.py", "django.utils", "shop/__init__.py shop/django/__init__.py shop/django/utils.py"),
         ("tests/unit/test_x.py", "types", "tests/types.py"),
+        ("src/routers/index.py", "types", "src/types.py src/__init__.py src/routers/__init__.py"),
         ("tests/test_x.py", "conf", "docs/conf.py"),
         ("shop/app.py", "yaml", "tests/configs/yaml/a.py"),
     ],

@@ -91,9 +91,12 @@ class ModuleLookup:
     def _find_holders(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for path in (*self._paths, *self._folders):
-            folder, name = _folder(path.rstrip("/")), path.rstrip("/").rpartition("/")[2]
-            if folder + _INIT not in self._paths:
-                found.setdefault(name.removesuffix(".py"), set()).add(folder)
+            folder, last = _folder(path.rstrip("/")), path.rstrip("/").rpartition("/")[2]
+            name = last.removesuffix(".py")
+            # applications that run in `src` often have a `src/__init__.py`, too
+            is_run_in = folder == "src/" and name not in sys.stdlib_module_names
+            if is_run_in or folder + _INIT not in self._paths:
+                found.setdefault(name, set()).add(folder)
         return found
 
     def _at(self, folder: str, dotted: str) -> Value | None:
