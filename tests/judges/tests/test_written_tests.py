@@ -6,6 +6,7 @@ from textwrap import dedent, indent
 
 import pytest
 
+from remora.code.syntax.changed_behavior import lost_guards
 from remora.code.syntax.definitions import FunctionNode
 from remora.judges.judged_change import Change, ChangedFile
 from remora.judges.tests.circumstances import HERE
@@ -477,3 +478,20 @@ def test_size(given):
 def test_a_test_that_checks_less_is_named(old: str, new: str, is_weaker: bool) -> None:
     named = ["tests/test_cart.py::test_size"] if is_weaker else []
     assert lost_checks(change(ROWS, ROWS.replace(old, new))) == ([], named)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lost"),
+    [
+        ("    if count < 1:\n        raise ValueError(count)\n", "", ["add `if count < 1: raise ValueError`"]),
+        ("count < 1", "count < 0", ["add `if count < 1: raise ValueError`"]),
+        ("ValueError(count)", "ValueError('too few')", []),
+        ("    if count < 1:\n        raise ValueError(count)\n", "    check(count)\n\ndef check(count):\n    if count < 1:\n        raise ValueError(count)\n", []),
+        ("def add", "def put", []),
+    ],
+)  # fmt: skip
+def test_a_guard_that_is_nowhere_any_more_is_lost(old: str, new: str, lost: list[str]) -> None:
+    before = (
+        "def add(count):\n    if count < 1:\n        raise ValueError(count)\n    return count\n"
+    )
+    assert lost_guards(ast.parse(before), ast.parse(before.replace(old, new))) == lost

@@ -124,6 +124,26 @@ def changed_nodes(path: str, before: ast.Module, after: ast.Module) -> Iterator[
             yield ChangedNode(key=key, line=line, how="code", what=(what,))
 
 
+def lost_guards(before: ast.Module, after: ast.Module) -> list[str]:
+    """Return the guards that functions and classes had, and that stand nowhere in `after`.
+
+    A guard is like `if count < 1: raise ValueError(count)`; what the exception is told is left out.
+    What is gone as a whole, like a function, lost none.
+    """
+    old, new = _scopes(before), _scopes(after)
+    there = {guard for scope in new.values() for guard in _guards(scope)}
+    lost = ((name, guard) for name in old if name in new for guard in _guards(old[name]))
+    return [f"{name} `{clip(guard, _SHOWN)}`" for name, guard in lost if guard not in there]
+
+
+def _guards(scope: ast.Module | DefinitionNode) -> Iterator[str]:
+    for _, statement in _statements(scope):
+        match statement:
+            case ast.If(test=test, body=[*_, ast.Raise(exc=ast.expr() as error)]):
+                kind = error.func if isinstance(error, ast.Call) else error
+                yield f"if {ast.unparse(test)}: raise {ast.unparse(kind)}"
+
+
 def constants_of(tree: ast.Module) -> dict[str, ast.expr]:
     """Return the values that a module and its classes assign, by qualname."""
     found = dict(assigned_values(tree.body))

@@ -11,6 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
+from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.changed_behavior import lost_guards
+from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.judges.judged_change import Change, Judged, Late, ReportedFinding, Unjudged
 from remora.judges.tests.circumstances import (
@@ -40,9 +43,13 @@ from remora.text import count, some_of
 
 HOLLOW, DUPLICATE, MOCKED = "hollow test", "duplicate test", "mocked test"
 ELSEWHERE_FAILS = "environment-bound test"
-_GONE = "deleted test", "what they tested is judged only where it has changed"
-_WEAKER = "weaker test", "it has fewer assertions or rows than before, and no new ones"
-"""Named, and no remark: 8 of 305 commits to the tests of nine projects have one."""
+_LOST = (
+    ("deleted test", "what they tested is judged only where it has changed"),
+    ("weaker test", "it has fewer assertions or rows than before, and no new ones"),
+    ("lost or changed guard", "tests that pass before and after do not show whether it is meant"),
+)
+"""Named, and no remarks: 8 of 305 commits to the tests of nine projects have a weaker one, and 15 of
+469 to the other code of eight lose a guard. An agent that must make tests pass does both."""
 _LEAST_FAULTS = 3
 """With fewer faults, tests that detect none of them say little (decision)."""
 _MANY_FAULTS = 25
@@ -53,7 +60,7 @@ def judge_change(change: Change, tell: Callable[[str], None]) -> Iterator[Judged
     """Yield the changed tests that say nothing, and the changed lines that no test notices."""
     begun, tests = time.monotonic(), [*changed_tests(change)]
     found = dict(_by_source(change, tests))
-    lost = zip(lost_checks(change), (_GONE, _WEAKER), strict=True)
+    lost = zip((*lost_checks(change), [*_lost_guards(change)]), _LOST, strict=True)
     unjudged = [
         Unjudged(what=f"{count(len(ids), name)}: {some_of(ids, 3)}", why=why)
         for ids, (name, why) in lost
@@ -64,6 +71,15 @@ def judge_change(change: Change, tell: Callable[[str], None]) -> Iterator[Judged
         lines = _judged_lines(change, begun + change.seconds / 2, tell)
         yield msgspec.structs.replace(lines, missed=_missed(change, lines.findings))
         yield _judged_tests(change, tests, found, begun + change.seconds, tell)
+
+
+def _lost_guards(change: Change) -> Iterator[str]:
+    for path, file in change.files.items():
+        if path.endswith(".py") and not is_of_tests(path):
+            sides = [read_source(path, content or b"") for content in (file.before, file.after)]
+            trees = [side.tree for side in sides if isinstance(side, Source)]
+            guards = lost_guards(*trees) if len(trees) == len(sides) else ()
+            yield from (f"{path}:{guard}" for guard in guards)
 
 
 def _missed(change: Change, findings: Sequence[ReportedFinding]) -> dict[str, tuple[int, ...]]:
