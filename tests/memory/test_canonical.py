@@ -191,7 +191,7 @@ def test_plain_forms(value: Any, expected: Any) -> None:
         ({1}, {"$repr": "{1}"}),
         (Hostile(), {"$repr": "<Hostile>"}),
         ({"$int": "1"}, {"$$int": "1"}),
-        ({"$$at": [b""]}, {"$$$at": [{"$bytes": ""}]}),
+        ({"$$int": [b""]}, {"$$$int": [{"$bytes": ""}]}),
         ({"$int": "1", "x": 1}, {"$int": "1", "x": 1}),
         ({"$blob": "is of another module"}, {"$blob": "is of another module"}),
         ({2: "a", "2": "b"}, {"$dict": [[2, "a"], ["2", "b"]]}),
@@ -308,14 +308,9 @@ def test_64_levels_stay(convert: Any) -> None:
 
 
 @pytest.mark.parametrize("deepest", ["x", {}, nested([1], 100)])
-def test_a_packet_drops_what_is_deeper_and_says_so(deepest: Any) -> None:
+def test_what_is_deeper_is_dropped_and_said(deepest: Any) -> None:
     assert to_packet_value(nested([deepest], MAX_DEPTH)) == nested(TOO_DEEP, MAX_DEPTH)
-
-
-def test_a_stream_holds_what_is_deeper_as_a_list_of_its_containers() -> None:
-    deep = [{"a": [1, {}], "b": 2**64}, 3]
-    nodes = [[{"$at": 1}, 3], {"a": {"$at": 2}, "b": {"$int": str(2**64)}}, [1, {"$at": 3}], {}]
-    assert encode_value(nested(deep, MAX_DEPTH)) == nested({"$deep": nodes}, MAX_DEPTH)
+    assert encode_value(nested([deepest], MAX_DEPTH)) == nested({"$repr": TOO_DEEP}, MAX_DEPTH)
 
 
 def family() -> dict[str, Any]:
@@ -330,12 +325,6 @@ def family() -> dict[str, Any]:
 def test_a_container_inside_itself_is_marked(convert: Any, mark: Any) -> None:
     children = [{"parent": mark}, {"parent": mark}]
     assert convert(family()) == {"name": "p", "children": children}
-
-
-def test_so_is_one_that_is_stored_as_a_list_of_containers() -> None:
-    child = {"parent": {"$repr": CYCLE}}
-    nodes = [{"name": "p", "children": {"$at": 1}}, [{"$at": 3}, {"$at": 2}], child, child]
-    assert encode_value(nested(family(), MAX_DEPTH)) == nested({"$deep": nodes}, MAX_DEPTH)
 
 
 @pytest.mark.parametrize("convert", [to_packet_value, encode_value])
@@ -356,7 +345,7 @@ def test_a_packets_hash_is_that_of_its_plain_json() -> None:
     )
 
 
-MARKS = ["float", "int", "bytes", "text", "repr", "dict", "deep", "at", "blob"]
+MARKS = ["float", "int", "bytes", "text", "repr", "dict", "blob"]
 short_texts = st.text(st.characters(exclude_categories=[]), max_size=6)
 marked = st.builds("{}{}".format, st.sampled_from(["$", "$$", "$$$"]), st.sampled_from(MARKS))
 marked_leaves = st.one_of(
@@ -387,7 +376,7 @@ values = st.recursive(
 
 def marked_nested(value: Any, levels: int) -> Any:
     for level in reversed(range(levels)):
-        value = [value, level] if level % 3 else {"$deep": value}
+        value = [value, level] if level % 3 else {"$dict": value}
     return value
 
 
@@ -420,21 +409,6 @@ def test_nothing_of_text_bytes_numbers_and_structure_is_lost(value: Any) -> None
     assert same(decode_value(as_read(encode_value(value))), value)
 
 
-@given(values, st.integers(MAX_DEPTH - 4, MAX_DEPTH + 40))
-def test_nor_where_it_is_nested_deeply(value: Any, levels: int) -> None:
-    assert same(
-        decode_value(as_read(encode_value(marked_nested(value, levels)))),
-        marked_nested(value, levels),
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("levels", [1_000, 100_000])
-def test_nor_below_as_many_levels_as_you_like(levels: int) -> None:
-    value = marked_nested([math.nan, b"x", {"$at": 1}], levels)
-    assert same(decode_value(as_read(encode_value(value))), value)
-
-
 @given(values)
 def test_stored_values_have_bounded_nesting(value: Any) -> None:
     stored = encode_value(marked_nested(value, 500))
@@ -454,12 +428,7 @@ def test_it_is_a_copy(value: Any) -> None:
     [
         {"$float": "1.5"}, {"$float": []}, {"$int": "twelve"}, {"$int": 12}, {"$int": "1_0"},
         {"$bytes": "?"}, {"$text": "/w=="}, {"$repr": "<object>"}, {"$dict": {"ab": 1}},
-        {"$dict": ["ab"]}, {"$dict": [[{}, 1]]}, {"$deep": []}, {"$deep": [1]},
-        {"$deep": [[{"$at": 0}]]}, {"$deep": [[{"$at": 2}]]}, {"$deep": [[{"$at": "1"}], []]},
-        {"$deep": [[{"$at": True}], []]}, {"$deep": [[], []]},
-        {"$deep": [[{"$at": 1}], [{"$at": 1}]]}, {"$deep": [[{"$at": 1}, {"$at": 1}], []]},
-        {"$deep": [[{"$at": 2}], [{"$at": 0}], [{"$at": 1}]]}, {"$at": 1},
-        {"$blob": {"sha256": "0"}}, {"$$blob": 1}, {"$": 1}, {"$other": 1},
+        {"$dict": ["ab"]}, {"$dict": [[{}, 1]]}, {"$blob": {"sha256": "0"}}, {"$$blob": 1}, {"$": 1}, {"$other": 1},
     ],
 )  # fmt: skip
 def test_what_is_not_a_form_of_ours_stays_as_it_is(foreign: Any) -> None:
@@ -471,8 +440,6 @@ json_values = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.builds(lambda key, value: {key: value}, marked, inner),
-        st.builds(lambda number: {"$at": number}, st.integers(0, 3)),
-        st.builds(lambda nodes: {"$deep": nodes}, st.lists(inner, max_size=3)),
     ),
     max_leaves=10,
 )

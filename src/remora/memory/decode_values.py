@@ -7,7 +7,7 @@ from typing import Any
 
 _FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 _INT = re.compile(r"-?(0x[0-9a-f]+|[0-9]+)")
-_ESCAPED = re.compile(r"\$\$+(float|int|bytes|text|repr|dict|deep|at)")
+_ESCAPED = re.compile(r"\$\$+(float|int|bytes|text|repr|dict)")
 _BAD_FORM = (ValueError, TypeError, KeyError)
 
 
@@ -20,51 +20,16 @@ def decode_value(value: Any) -> Any:
     top = [value]
     places: list[tuple[Any, Any]] = [(top, 0)]
     for place, key in places:  # grows: each container comes before the containers in it
-        copy = place[key] = _copy_level(place[key])
-        places += [(copy, k) for k, v in _members(copy) if isinstance(v, (dict, list))]
+        if isinstance(place[key], (dict, list)):
+            place[key] = place[key].copy()
+            places += [(place[key], inner) for inner in _keys(place[key])]
     for place, key in reversed(places):
         place[key] = _decode_mark(place[key])
     return top[0]
 
 
-def _members(container: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(container, dict):
-        return container.items()
-    return enumerate(container) if isinstance(container, list) else ()
-
-
-def _copy_level(value: Any) -> Any:
-    """Return a shallow copy of `value`. A `$deep` form is replaced with its container."""
-    if isinstance(value, list):
-        return list(value)
-    if not isinstance(value, dict):
-        return value
-    if len(value) == 1 and isinstance(nodes := value.get("$deep"), list):
-        joined = _join_nodes(nodes) if nodes else None
-        return dict(value) if joined is None else joined
-    return dict(value)
-
-
-def _join_nodes(nodes: list[Any]) -> Any:
-    """Put each node in its place inside the first node, and return the first node.
-
-    Return None if the nodes do not form a tree.
-    """
-    if not all(isinstance(node, (dict, list)) for node in nodes):
-        return None
-    copies = [node.copy() for node in nodes]
-    unused = set(range(1, len(nodes)))
-    for number, node in enumerate(copies):
-        for key, item in [*_members(node)]:
-            if not isinstance(item, dict) or item.keys() != {"$at"}:
-                continue
-            inner = item["$at"]
-            # a later node, so that no node can contain itself
-            if type(inner) is not int or inner <= number or inner not in unused:
-                return None
-            unused.remove(inner)
-            node[key] = copies[inner]
-    return None if unused else copies[0]
+def _keys(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return container if isinstance(container, dict) else range(len(container))
 
 
 def _decode_mark(value: Any) -> Any:

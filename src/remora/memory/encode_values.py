@@ -13,6 +13,7 @@ from remora.memory.canonical import (
     CYCLE,
     LEAVES,
     MAX_DEPTH,
+    TOO_DEEP,
     canonical_sha256,
     safe_repr,
 )
@@ -20,7 +21,7 @@ from remora.text import escape_surrogates, is_utf8
 
 _STORED_INT_MIN, _STORED_INT_MAX = -(2**63), 2**64 - 1
 """Integers that msgspec decodes as they are."""
-_MARK = re.compile(r"\$+(float|int|bytes|text|repr|dict|deep|at)")
+_MARK = re.compile(r"\$+(float|int|bytes|text|repr|dict)")
 _INSPECTED_LEVELS = 40
 """Levels of a value that `is_stored_unchanged` inspects. Recorded values have fewer."""
 
@@ -29,7 +30,7 @@ def encode_value(value: Any) -> Any:
     """Return `value` in the form that streams store.
 
     JSON values are unchanged, and all other values are tagged. Strings, bytes, numbers, and lists
-    and mappings of them are encoded without loss, and `decode_value` restores them.
+    and mappings of them are encoded without loss up to 64 levels, and `decode_value` restores them.
 
     | value | form |
     |---|---|
@@ -38,8 +39,8 @@ def encode_value(value: Any) -> Any:
     | bytes | `{"$bytes": base64}` |
     | strings with lone surrogates | `{"$text": base64 of UTF-8 with surrogates}` |
     | mappings with keys that are not valid UTF-8 strings | `{"$dict": [[key, value], …]}` |
-    | containers nested 65 levels deep | `{"$deep": [container, …]}`, with `{"$at": index}` inside |
-    | other objects | `{"$repr": "…"}`, with `CYCLE` for a container that contains itself |
+    | other objects | `{"$repr": "…"}`, with `CYCLE` for a container that contains itself, and
+    `TOO_DEEP` for one at the 65th level |
 
     If a mapping's only key looks like a tag, the key is prefixed with another `$`. Tuples become
     lists. Instances of subclasses of strings and numbers become instances of the base type. Never
@@ -99,7 +100,7 @@ def _encode(value: Any, ancestors: tuple[int, ...]) -> Any:
     if id(value) in ancestors:
         return {"$repr": CYCLE}
     if len(ancestors) >= MAX_DEPTH:
-        return {"$deep": _flatten(value, ancestors)}
+        return {"$repr": TOO_DEEP}
     ancestors = (*ancestors, id(value))
     if isinstance(value, (list, tuple)):
         return [_encode(v, ancestors) for v in value]
@@ -117,33 +118,6 @@ def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
         if _MARK.fullmatch(key):
             return {f"${key}": item}
     return value
-
-
-def _flatten(value: Any, ancestors: tuple[int, ...]) -> list[Any]:
-    """Return every container in `value`, outer containers first."""
-    nodes: list[Any] = []
-    path = set(ancestors)
-    places: list[tuple[Any, Any]] = [([value], 0)]
-    while places:
-        place, key = places.pop()
-        if place is None:  # this container is done
-            path.remove(id(key))
-            continue
-        item = place[key]
-        if type(item) in LEAVES or not isinstance(item, CONTAINERS):
-            place[key] = _encode_leaf(item)
-        elif id(item) in path:
-            place[key] = {"$repr": CYCLE}
-        else:
-            place[key] = {"$at": len(nodes)}
-            node: Any = (
-                list(item) if isinstance(item, (list, tuple)) else dict(_with_safe_keys(item))
-            )
-            nodes.append(node)
-            path.add(id(item))
-            places.append((None, item))  # keeps a reference, so that its id stays unique
-            places += [(node, k) for k in (range(len(node)) if type(node) is list else node)]
-    return nodes
 
 
 def _encode_leaf(value: Any) -> Any:

@@ -8,7 +8,8 @@ import msgspec
 
 from remora.text import escape_surrogates
 
-_DEPTH = 200
+MAX_LEVELS = 50
+"""Containers in each other that are kept (decision: fewer than the 64 of a stream's line)."""
 _INT_LIMIT = 2**63  # all JSON readers and writers used here accept numbers below this
 
 
@@ -55,8 +56,8 @@ def charge(value: Any, budget: SizeBudget) -> None:
 
 
 def _to_json(value: Any, budget: SizeBudget, depth: int) -> Any:
-    if depth > _DEPTH:
-        raise NotJsonError(f"nested deeper than {_DEPTH} levels")
+    if depth > MAX_LEVELS:
+        raise NotJsonError(f"nested deeper than {MAX_LEVELS} levels")
     if isinstance(value, str):
         text = escape_surrogates(value)
         budget.spend(json_size(text))

@@ -7,35 +7,30 @@ from typing import Any
 
 import msgspec
 
-from remora.pym.json_values import NotJsonError, SizeBudget, json_size, time_text
+from remora.pym.json_values import MAX_LEVELS, NotJsonError, SizeBudget, json_size, time_text
 
 _NESTED_SETS = 20  # sorting a set compares everything nested in it
 _NESTED_KEYS = 20
 _NUMBER = 5
 _Place = tuple[Any, Any, int, int]
 
-_TOO_DEEP_TEXT = "<deeply nested>"
-"""The sandbox returns this text for values and keys that are nested too deeply."""
-
 
 class TooDeepMarker(msgspec.Struct, frozen=True):
-    """Placeholder for a value that is nested too deeply for the sandbox to return."""
-
-    levels: int
+    """Placeholder for a container that is nested too deeply."""
 
     def __repr__(self) -> str:
-        return f"<nested beyond {self.levels} levels>"
+        return f"<nested beyond {MAX_LEVELS} levels>"
 
 
-def to_output(value: Any, *, limit: int, levels: int) -> Any:
+def to_output(value: Any, *, limit: int) -> Any:
     """Return a copy of `value` in which sets, tuples, dates and times are converted.
 
     `limit` is the approximate maximum size in bytes as JSON. Strings, bytes, numbers, None, and
     lists and dicts of these are kept. A dict key may be a string, bytes, a number, None, or a tuple
     of these. Tuples become lists, and sets become sorted lists. Dates and times become ISO strings.
-    The sandbox returns at most `levels` nested containers. A more deeply nested value becomes a
-    TooDeepMarker, and a container inside itself becomes `[...]`. Raises NotJsonError for any other
-    value, and TooLargeError if the limit is exceeded.
+    A container that is nested more deeply than MAX_LEVELS becomes a TooDeepMarker, and one inside
+    itself `[...]`. Raises NotJsonError for any other value, and TooLargeError if the limit is
+    exceeded.
     """
     budget = SizeBudget(limit)
     top = [value]
@@ -44,8 +39,8 @@ def to_output(value: Any, *, limit: int, levels: int) -> Any:
     while places:
         place, key, level, depth = places.pop()
         item = place[key]
-        if _is_too_deep(item, levels - level):
-            copy: Any = TooDeepMarker(levels)
+        if level == MAX_LEVELS and isinstance(item, dict | list | tuple | set | frozenset):
+            copy: Any = TooDeepMarker()
         elif isinstance(item, dict):
             copy = _mapping(item, budget)
             places += [(copy, name, level + 1, depth) for name in copy]
@@ -62,12 +57,6 @@ def to_output(value: Any, *, limit: int, levels: int) -> Any:
     for items in reversed(sets):  # inner sets before outer ones
         items.sort(key=_order)
     return top[0]
-
-
-def _is_too_deep(item: Any, levels_left: int) -> bool:
-    if isinstance(item, dict):
-        return levels_left == 1 and item == {_TOO_DEEP_TEXT: _TOO_DEEP_TEXT}
-    return levels_left == 0 and isinstance(item, str) and item == _TOO_DEEP_TEXT
 
 
 def _order(item: Any) -> list[tuple[str, Any]]:

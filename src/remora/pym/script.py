@@ -278,7 +278,7 @@ def _execute(
         values = _fill_inputs(script, inputs, limits)
         with open_sandbox(script.label, limits, clock=clock, seed=seed) as sandbox:
             raw = execution.run(sandbox, script.source, values, printed)
-        value = to_output(raw, limit=limits.result_bytes, levels=limits.recursion)
+        value = to_output(raw, limit=limits.result_bytes)
     except MontyError as failed:
         error = from_monty_error(failed, script.label)
     except ScriptError as refused:
