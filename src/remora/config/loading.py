@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from remora.config.field_docstrings import describe_fields
 from remora.config.forbidden_settings import (
     check_merged,
     check_project_file,
@@ -13,7 +14,7 @@ from remora.config.forbidden_settings import (
     without_model,
 )
 from remora.config.messages import describe_errors
-from remora.config.schema import Config, OperationConfig
+from remora.config.schema import Config, OperationConfig, Section
 from remora.config.user_folders import KEY_VARIABLES
 from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
@@ -297,6 +298,7 @@ def default_config(operations: OperationModels) -> Config:
 
 def describe_operations(operations: OperationModels) -> str:
     """Return the description of the `operations` key, including operation-specific keys."""
+    describe_fields(Section)
     known = [str(Config.model_fields["operations"].description)]
     for name, model in operations.items():
         own = [key for key in model.model_fields if key not in OperationConfig.model_fields]
@@ -306,11 +308,12 @@ def describe_operations(operations: OperationModels) -> str:
 
 def config_schema(operations: OperationModels) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a configuration file."""
+    described = describe_operations(operations)
     schema = Config.model_json_schema()
     section = schema["properties"]["operations"]
     ((pattern, base),) = section.pop("patternProperties").items()
     section |= {
-        "description": describe_operations(operations),
+        "description": described,
         "default": {name: {} for name in operations},
         "propertyNames": {"pattern": pattern},
         "properties": {},

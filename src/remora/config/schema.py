@@ -60,9 +60,7 @@ OperationName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,50}$")]
 class Section(BaseModel):
     """A frozen mapping with a fixed set of keys."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class RetentionConfig(Section):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_monty import MontyError
 
 from remora.errors import NotFound, ReplayMismatch, ScriptError
-from remora.json_schema import validator
+from remora.json_schema import clearly_fits, validator
 from remora.pym.declarations import parse_declarations
 from remora.pym.execution import CallHandler, PrintedOutput, ScriptExecution
 from remora.pym.host_calls import GrantedFunctions, RecordedCalls
@@ -61,6 +61,8 @@ class ScriptArguments:
 
     def problem(self, values: Mapping[str, Any]) -> str | None:
         """Return the first problem with `values` as a single line, or None if they are valid."""
+        if clearly_fits(values, self.schema):
+            return None
         missing = [spec.name for spec in self.inputs if spec.required and spec.name not in values]
         known = [spec.name for spec in self.inputs]
         unknown = [name for name in values if name not in known]

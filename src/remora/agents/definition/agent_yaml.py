@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from remora.agents.builtin_tools import BUILTIN
+from remora.config.field_docstrings import describe_fields
 from remora.config.messages import describe_errors
 from remora.config.schema import ModelName
 from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of, read_yaml_file
@@ -116,9 +117,7 @@ ScriptPath = Annotated[str, AfterValidator(_script_path)]
 
 
 class _YamlModel(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class ScriptReference(_YamlModel):
@@ -324,4 +323,5 @@ def _check_grants(use: ScriptUse, marked: ParsedYaml, operations: Operations) ->
 
 def definition_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of `agent.yaml`."""
+    describe_fields(_YamlModel)
     return {**DIALECT, **AgentDefinition.model_json_schema()}

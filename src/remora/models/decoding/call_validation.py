@@ -7,7 +7,7 @@ from typing import Any
 
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import RemoraError
-from remora.json_schema import validator_class
+from remora.json_schema import clearly_fits, validator_class
 from remora.models.decoding.grammar import closed_schema
 from remora.text import clip
 
@@ -77,6 +77,8 @@ def _check_names(call: ToolCall, tool: ToolSchema) -> None:
 
 
 def _first_error(schema: dict[str, Any], args: dict[str, Any]) -> Any:
+    if clearly_fits(args, schema):
+        return None
     errors = _validator()(schema).iter_errors(args)
     from jsonschema.exceptions import best_match
 
