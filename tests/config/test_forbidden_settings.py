@@ -11,8 +11,6 @@ from remora.config.schema import Config
 from remora.errors import ConfigError
 from remora.models.provider import wants_none
 
-AFTER_RUNS = "runner.memory.retention.after_runs"
-
 
 def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
     for name, text in (("config.yaml", user), ("remora.yaml", project)):
@@ -37,10 +35,6 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("escalation: {base_url: 'http://10.0.0.1'}", "1:24", "escalation.base_url"),
         ("escalation: {base_url: 'http://[::1]:1/v2'}", "1:24", "escalation.base_url"),
         ("agents: {replace: [lint]}", "1:19", "agents.replace"),
-        *(
-            (f"runner: {{memory: {{retention: {{after_runs: {value}}}}}}}", "1:43", AFTER_RUNS)
-            for value in ("true", "false")
-        ),
         ("model: {api_key: x}", "1:18", "model.api_key"),
         ("escalation: {api_key: x}", "1:23", "escalation.api_key"),
         ("postgres: {dsn: null}", "1:17", "postgres.dsn"),
@@ -154,12 +148,11 @@ def test_a_project_cannot_weaken_the_users_limits(
     assert load(tmp_path, good, mine) == load(tmp_path, "", good)
 
 
-@pytest.mark.parametrize("user", ["", "runner: {memory: {retention: {after_runs: true}}}"])
-def test_a_project_cannot_have_runs_removed_sooner(tmp_path: Path, user: str) -> None:
+def test_a_project_cannot_have_backups_removed_sooner(tmp_path: Path) -> None:
     settings = "runner: {memory: {retention: {keep_days: DAYS}}}"
-    sooner = load(tmp_path, settings.replace("DAYS", "0"), user).runner.memory.retention
+    sooner = load(tmp_path, settings.replace("DAYS", "0")).runner.memory.retention
     assert sooner.keep_days == 30
-    later = load(tmp_path, settings.replace("DAYS", "31"), user).runner.memory.retention
+    later = load(tmp_path, settings.replace("DAYS", "31")).runner.memory.retention
     assert later.keep_days == 31
 
 

@@ -10,6 +10,7 @@ import pytest
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ScriptError
 from remora.pym import Limits, ScriptChecks, load_source
+from remora.pym.json_values import MAX_LEVELS
 from remora.tools.host.text_files import LIST_LIMIT
 from remora.tools.tool import Tool, ToolResult, failed_load, run_tool
 from remora.tools.tree import ToolTree
@@ -91,7 +92,8 @@ def test_limits_match_the_program() -> None:
         f"| computing time | {limits.duration_s:g} s,",
         f"| total time | {limits.wall_s:g} s,",
         f"| memory | {limits.memory_mb} MiB |",
-        f"| frames | {limits.recursion};",
+        f"| frames | {limits.recursion} |",
+        f"| levels of nesting | {MAX_LEVELS};",
         f"| host calls | {limits.host_calls} |",
         f"all calls together | {limits.carried_bytes // 2**20} MiB |",
         f"| printed output | {limits.print_bytes // 1024} KiB |",

@@ -136,20 +136,3 @@ def test_a_current_directory_that_is_gone(project: Path, tmp_path: Path) -> None
         assert len(remora.plan(root=project, operations="lint").jobs) == 1
     finally:
         os.chdir(project)
-
-
-def test_old_runs_are_removed_after_a_run(project: Path) -> None:
-    settings = "runner: {memory: {retention: {after_runs: true, keep_days: 0}}}\n"
-    own = Path.home() / ".config" / "remora"
-    own.mkdir(parents=True)
-    (own / "config.yaml").write_text(settings)
-    first = remora.analyze("a.py", operations=["lint"])
-    remora.reject(first.run_id, every=True)
-    (first.project.state / "retention.json").unlink()  # a pass takes place once a day
-    (project / "a.py").write_text(SOURCE + "\n\nx = 1\n")
-    second = remora.analyze("a.py", operations=["lint"])
-    assert second.view.jobs
-    assert (first.retained.runs, second.retained.runs) == (0, 1)
-    assert second.retained.bytes > 0
-    with pytest.raises(NotFound):
-        remora.report(first.run_id)

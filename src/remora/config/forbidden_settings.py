@@ -47,7 +47,6 @@ _WHY: dict[tuple[str, ...], str] = {
     ("model", "allow_addresses"): "consent to send code to an address",
     _DECISIONS: "that a model decides",
     _REPLACED: "that its agents replace built-in agents",
-    ("runner", "memory", "retention", "after_runs"): "that runs remove older ones",
     _DATABASE: "the address of a database",
 }
 

@@ -68,16 +68,13 @@ class RetentionConfig(Section):
     unreviewed.
     """
 
-    after_runs: bool = False
-    """Compress and delete after runs, once a day. Not allowed in a project's file."""
-
     keep_days: Count | None = 30
-    """Delete streams this many days after a run's last event, if after_runs is true. null means
-    never. A project's file can only raise it.
+    """Days for which `remora clean` keeps backups, and `remora database prune` runs. null means
+    always. A project's file can only raise it.
     """
     compress_after_days: Count | None = 2
-    """Compress streams this many days after a run's last event, with `remora clean` or after_runs.
-    null means never.
+    """Days after a run's last event from which `remora clean` compresses its streams. null means
+    never.
     """
 
 

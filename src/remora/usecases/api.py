@@ -35,7 +35,6 @@ from remora.usecases.analyze.session import (
     RunResult,
     open_session,
     require_model,
-    retain,
 )
 from remora.usecases.analyze.start_fork import ForkRequest, fork_with_model
 from remora.usecases.analyze.start_retry import start_retry
@@ -122,7 +121,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     invocation, project = open_with(root, flags, known, request.paths)
     require_model(invocation, project.config)
     with open_session(invocation, request, project, budget=budget) as session:
-        return retain(session.execute(lambda: nullcontext(observer)))
+        return session.execute(lambda: nullcontext(observer))
 
 
 def resume(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -146,7 +145,7 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     flags = run_flags(model, allow_unsandboxed, allow_addresses=as_texts(allow_addresses))
     invocation, project = open_with(root, flags)
     record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
-    done = resume_recorded(
+    return resume_recorded(
         invocation,
         project,
         record,
@@ -155,7 +154,6 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
         budget=RunBudget(seconds=max_time, requests=max_requests, tokens=max_tokens),
         watching=lambda: nullcontext(observer),
     )
-    return retain(done)
 
 
 def retry(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -178,7 +176,7 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     view = own_run(project, run, trusted=trust_run)
     wanted, models = start_retry(invocation, project, view, node, feedback=feedback)
     budget = RunBudget(seconds=max_time)
-    return retain(continue_run(wanted, models, lambda: nullcontext(observer), budget))
+    return continue_run(wanted, models, lambda: nullcontext(observer), budget)
 
 
 def fork(

@@ -1,7 +1,6 @@
 """Records that `remora clean` and a run compress and remove."""
 
 import os
-import re
 import shutil
 import time
 from pathlib import Path
@@ -82,26 +81,3 @@ def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
     done = remora("clean", "--older-than", "0", "--yes", "--json", cwd=root)
     assert done.code == 1
     assert streams(root) == before
-
-
-@pytest.mark.slow
-def test_a_run_removes_old_runs_and_says_so(old: tuple[Remora, Path]) -> None:
-    remora, root = old
-    limits(remora, "after_runs: true, keep_days: 0, compress_after_days: 0")
-    done = remora("analyze", "src", "-o", "steps", "--json", cwd=root)
-    # The first run has nothing to decide any more, because the second proposes the same.
-    (note,) = [line for line in done.err.splitlines() if line.startswith("retention")]
-    assert note.startswith("retention: removed 1 run, ")
-    assert note.endswith(" freed")
-    assert done.document["run_id"] in {
-        run["run_id"] for run in remora("runs", "--json", cwd=root).document["runs"]
-    }
-    (record,) = remora.home.rglob("retention.json")
-    record.unlink()  # of the last pass, which is less than a day ago
-    assert remora("reject", "last", "--all", cwd=root).code == 0
-    limits(remora, "after_runs: true, keep_days: null, compress_after_days: 0")
-    compressed = remora("analyze", "src", "-o", "steps", "--json", cwd=root)
-    assert re.search(
-        r"^retention: compressed \d+ streams?, .* freed$", compressed.err, re.MULTILINE
-    )
-    assert record.exists()

@@ -110,21 +110,6 @@ def test_an_open_database_counts_as_nothing_and_survives(
     assert database.execute("SELECT text FROM files").fetchall() == [(MARK,)]
 
 
-def test_retention_after_a_run_removes_only_ours(
-    remora: Remora, root: Path, database: sqlite3.Connection
-) -> None:
-    before = theirs(root)
-    assert remora("reject", "last", "--all", cwd=root).code == 0
-    kept = "keep_days: 0, compress_after_days: 0, after_runs: true"
-    write(
-        remora.home,
-        {"config/remora/config.yaml": f"runner: {{memory: {{retention: {{{kept}}}}}}}\n"},
-    )
-    done = remora("analyze", "src", "-o", "steps", cwd=root)
-    assert "retention: removed 1 run" in done.err
-    assert theirs(root) == before
-
-
 def test_a_share_file_contains_only_ours(remora: Remora, root: Path, tmp_path: Path) -> None:
     words = ("trace", "export", "--run", "last", "--format", "html", "-o", tmp_path / "run.html")
     assert remora(*words, cwd=root).code == 0

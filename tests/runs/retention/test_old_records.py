@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -21,9 +21,8 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import open_run
 from remora.runs.retention import old_records
 from remora.runs.retention.inventory import DAMAGE, take_inventory
-from remora.runs.retention.old_records import Retained, retain
 from remora.runs.retention.removable import remove_all
-from remora.runs.retention.retention_rules import limits_of
+from remora.runs.retention.retention_rules import Limits, limits_of
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.removal import log_expired, read_expired, remove_stream
@@ -53,6 +52,23 @@ def project_with(desk: Desk, **retention: Any) -> Project:
         }
     )
     return dataclasses.replace(desk.project, config=made)
+
+
+class Retained(NamedTuple):
+    """What was removed and compressed."""
+
+    runs: int = 0
+    streams: int = 0
+    bytes: int = 0
+    problems: tuple[str, ...] = ()
+
+
+def retain(project: Project, limits: Limits, now: datetime) -> Retained:
+    """Remove and compress what is due."""
+    found = take_inventory(project.trace, now)
+    done = remove_all(old_records.old_records(project, found, limits, now))
+    kinds = [what.kind for what in done.removed]
+    return Retained(kinds.count("run"), kinds.count("stream"), done.bytes, done.problems)
 
 
 def retained(project: Project, days: float) -> Retained:

@@ -27,7 +27,6 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.packet import DecisionPacket
-from remora.runs.retention.old_records import retain
 from remora.runs.retention.retention_rules import limits_of
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.removal import read_expired, referenced_contents, stored_contents
@@ -35,6 +34,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.folder_check import verify_all
+from tests.runs.retention.test_old_records import retain
 from tests.stream_writer import open_emitter
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -45,7 +45,9 @@ from datetime import datetime
 from pathlib import Path
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.runs.retention.old_records import retain
+from remora.runs.retention.inventory import take_inventory
+from remora.runs.retention.old_records import old_records
+from remora.runs.retention.removable import remove_all
 from remora.runs.retention.retention_rules import limits_of
 root = Path(sys.argv[1])
 project = open_project(Invocation(environ={"HOME": sys.argv[2]}, folder=root, root=root))
@@ -60,7 +62,8 @@ if len(sys.argv) > 4:  # a step is an audited act of Python's, such as a file op
     sys.addaudithook(step)
 print("ready", flush=True)
 limits = limits_of(project.config.runner.memory.retention)
-retain(project, limits, datetime.fromisoformat(sys.argv[3]))
+now = datetime.fromisoformat(sys.argv[3])
+remove_all(old_records(project, take_inventory(project.trace, now), limits, now))
 if len(sys.argv) > 4:
     print(int(sys.argv[4]) - left)
 """

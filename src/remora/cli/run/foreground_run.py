@@ -22,8 +22,6 @@ from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import SAFE_LEVEL, best_level, describe_level
 from remora.statuses import WITH_RESULT
-from remora.text import count, size_text
-from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.resume_run import Resumable, continue_run
 from remora.usecases.analyze.run_limits import RunBudget
 
@@ -114,27 +112,7 @@ def conclude_run(  # noqa: PLR0913
         if options.json or only is not None or lines or not sys.stdout.isatty():
             resume = next_command(options, project.root, "analyze", "--resume", run_id)
             note(options, f"resume with `{resume}`")  # else it is printed above
-    else:
-        note_retention(options, project, run_id)
     return exit_code
-
-
-def note_retention(options: Options, project: Project, run_id: str) -> None:
-    """Apply the retention limits after a run, if configured, and print the result."""
-    from remora.runs.retention.old_records import retain_after_run
-
-    try:
-        done = retain_after_run(project, run_id, utc_now())
-    except KeyboardInterrupt:
-        note(options, "retention: stopped; a later run continues")
-        return
-    if done.runs or done.streams or done.bytes:
-        removed = [f"removed {count(done.runs, 'run')}"] if done.runs else []
-        compressed = [f"compressed {count(done.streams, 'stream')}"] if done.streams else []
-        freed = f"{size_text(done.bytes)} freed"
-        note(options, f"retention: {', '.join([*removed, *compressed, freed])}")
-    for problem in done.problems[:1]:
-        note(options, f"retention: {problem}")
 
 
 def jobs_exit_code(jobs: Sequence[JobView]) -> int:

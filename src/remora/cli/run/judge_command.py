@@ -150,7 +150,6 @@ def _run_added_tests(
     from remora.cli.run.foreground_run import (
         conclude_run,
         jobs_exit_code,
-        note_retention,
         print_isolation,
     )
     from remora.cli.views.plan_view import expected_text, left_lines, plan_size
@@ -179,7 +178,6 @@ def _run_added_tests(
     document = {**shown, "jobs": list(shown["jobs"])}
     if done.stopped:
         return 130, document
-    note_retention(options, done.project, done.run_id)
     return jobs_exit_code(done.view.jobs), document
 
 

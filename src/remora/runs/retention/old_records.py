@@ -7,85 +7,29 @@ stream is removed after the streams of its agents.
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
-from remora.config.user_folders import make_private
-from remora.errors import OutsideError, RemoraError, StreamDamaged, StreamError
-from remora.files.file_lock import try_lock
+from remora.errors import OutsideError, StreamDamaged, StreamError
 from remora.runs.project import Project
 from remora.runs.provenance import forget_head
 from remora.runs.retention.inventory import Inventory, RunFacts, take_inventory
-from remora.runs.retention.removable import Removable, Removal, remove_all
-from remora.runs.retention.retention_rules import Limits, limits_of, unreferenced, what_is_due
+from remora.runs.retention.removable import Removable, Removal
+from remora.runs.retention.retention_rules import Limits, unreferenced, what_is_due
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.removal import ExpiredStream, log_expired, remove_contents, remove_stream
 from remora.trace.stream.compression import compress_stream, locked_file
 from remora.trace.trace_folder import stream_id
 from remora.workspaces.commit_files import unpin_commit
 
-_MARKER = "retention.json"
-"""An empty file in the state folder. Its time is that of the last pass."""
-_EVERY = timedelta(days=1)
-"""Time between two passes, which read all streams. The limits of age are in days, too."""
-
-
-class Retained(msgspec.Struct, frozen=True, kw_only=True):
-    """What retention has done."""
-
-    runs: int = 0
-    """The number of removed runs."""
-    streams: int = 0
-    """The number of compressed streams."""
-    bytes: int = 0
-    """The freed bytes."""
-    problems: tuple[str, ...] = ()
-
-
-def retain_after_run(project: Project, run_id: str, now: datetime) -> Retained:
-    """Apply the retention limits once a day if configured. The run is kept. Never raises."""
-    config, last = project.config.runner.memory.retention, project.state / _MARKER
-    if not config.after_runs or project.trace.is_copy:
-        return Retained()
-    with suppress(OSError):
-        if 0 <= now.timestamp() - last.stat().st_mtime < _EVERY.total_seconds():
-            return Retained()
-    try:
-        project.trace.check()
-        with try_lock(project.trace.path) as is_free:
-            if not is_free:  # another pass
-                return Retained()
-            result = retain(project, limits_of(config), now, spared=run_id)
-    except (RemoraError, OSError) as error:
-        result = Retained(problems=(str(error),))
-    with suppress(OSError, RemoraError):  # without the record, the next run makes another pass
-        make_private(project.state)
-        last.touch()
-        os.utime(last, (now.timestamp(),) * 2)
-    return result
-
-
-def retain(project: Project, limits: Limits, now: datetime, *, spared: str = "") -> Retained:
-    """Remove and compress what is due, except the run with the ID `spared`."""
-    found = take_inventory(project.trace, now)
-    done = remove_all(old_records(project, found, limits, now, spared=spared))
-    kinds = [what.kind for what in done.removed]
-    runs, streams = kinds.count("run"), kinds.count("stream")
-    return Retained(runs=runs, streams=streams, bytes=done.bytes, problems=done.problems)
-
 
 def old_records(
-    project: Project, found: Inventory, limits: Limits, now: datetime, *, spared: str = ""
+    project: Project, found: Inventory, limits: Limits, now: datetime
 ) -> Iterator[Removal]:
-    """Yield old runs, streams to compress, and unreferenced contents.
-
-    The run with the ID `spared` is left out.
-    """
-    due = what_is_due(found, limits, now, spared)
+    """Yield old runs, streams to compress, and unreferenced contents."""
+    due = what_is_due(found, limits, now)
     for run in due.runs:
         what = Removable(kind="run", name=run.run_id, bytes=run.bytes)
         yield what, partial(_remove_run, project, run, now)

@@ -43,12 +43,9 @@ class Due(NamedTuple):
     """The contents to remove after these runs."""
 
 
-def what_is_due(found: Inventory, limits: Limits, now: datetime, spared: str = "") -> Due:
-    """Return what is due, except the run with the ID `spared`.
-
-    The stream of a run follows the streams of its agents.
-    """
-    free = [run for run in found.runs if not run.hands_off and run.run_id != spared]
+def what_is_due(found: Inventory, limits: Limits, now: datetime) -> Due:
+    """Return what is due. The stream of a run follows the streams of its agents."""
+    free = [run for run in found.runs if not run.hands_off]
     going = [run for run in free if run.begun or is_older(run.last, limits.remove, now)]
     streams = [
         path

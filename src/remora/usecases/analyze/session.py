@@ -5,7 +5,7 @@ Commands, Python functions, evaluations and servers take these steps here.
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Self
@@ -30,7 +30,6 @@ from remora.runs.execution.run import (
 from remora.runs.judgement.judgement import judge_run
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
-from remora.runs.retention.old_records import Retained, retain_after_run
 from remora.runs.review.repeats import settle_repeats
 from remora.sandbox.interpreters import environment_digest
 from remora.trace.stream.line_builder import utc_now
@@ -57,8 +56,6 @@ class RunResult:
     """The reason for stopping, or an empty string if the run finished."""
     only: frozenset[str] | None = None
     """The IDs of the agents that ran, or None if all agents ran."""
-    retained: Retained = Retained()  # noqa: RUF009 (immutable)
-    """What retention removed after the run, and its problems."""
     had_ended: bool = False
     """True if nothing was left to run."""
 
@@ -154,13 +151,6 @@ def open_session(
     with planned_within(budget.seconds):
         run = prepare(invocation, request, project, plan_only=plan_only)
     return Session(invocation=invocation, run=run, budget=budget)
-
-
-def retain(done: RunResult) -> RunResult:
-    """Apply the retention limits after a run, if configured."""
-    if done.stopped or done.had_ended:
-        return done
-    return replace(done, retained=retain_after_run(done.project, done.run_id, utc_now()))
 
 
 def require_model(invocation: Invocation, config: Config) -> None:
