@@ -2,8 +2,15 @@
 
 from remora.pym.limits import Limits
 from remora.pym.run_outcome import HostCall, ScriptRun, one_line
-from remora.pym.script import Script, examine, load, load_bytes, load_source, replay
-from remora.pym.script_checks import ScriptChecks
+from remora.pym.script import (
+    Script,
+    ScriptChecks,
+    examine,
+    load,
+    load_bytes,
+    load_source,
+    replay,
+)
 from remora.pym.specs import ExternalSpec, Input, InputSpec, Parameter, external
 
 __all__ = [

@@ -313,3 +313,21 @@ def _fill_inputs(script: Script, inputs: Mapping[str, Any], limits: Limits) -> d
     except (NotJsonError, TooLargeError) as error:
         raise script_error_at(script.label, "contract", f"an argument is {error}", None) from None
     return filled
+
+
+class ScriptChecks:
+    """Caches the results of `examine`."""
+
+    def __init__(self, *, built_in: bool = False) -> None:
+        self.built_in = built_in
+        """True if the scripts of built-in agents are checked, too, which tests of Remora do."""
+        self._results: dict[Path, tuple[Script | None, list[ScriptError]]] = {}
+
+    def examine(self, path: Path) -> tuple[Script | None, list[ScriptError]]:
+        """Return the script and its problems. The script is None if it cannot be run.
+
+        Raises NotFound if the path is not a file that can be read.
+        """
+        if path not in self._results:
+            self._results[path] = examine(path)
+        return self._results[path]

@@ -96,8 +96,8 @@ def load_agent(
 ) -> Agent:
     """Load the agent in `folder`.
 
-    `checks` limits the total time for checking scripts, and decides if those of a built-in agent
-    are checked. Raises ConfigError, with the position in the file, if the definition is invalid.
+    `checks` decides if the scripts of a built-in agent are checked. Raises ConfigError, with
+    the position in the file, if the definition is invalid.
     """
     checks = checks or ScriptChecks()
     known = operations if checks.built_in or not builtin else None

@@ -19,8 +19,6 @@ _MEMORY_HINT = "free memory, or raise the limit (see `ulimit -v`), and try again
 _NO_THREAD = "can't start new thread"
 """Python's message if the system refuses a thread; it has no class of its own."""
 _THREAD_HINT = "raise the limits of memory and processes (see `ulimit -v` and `ulimit -u`)"
-_NO_TIME = "timestamp too large to convert to C _PyTime_t"
-"""Python's message if the clock shows a year after 2262, of which it has no time."""
 _BUG_HINT = "this is a bug in Remora; please report it, with the traceback from -v"
 
 
@@ -109,9 +107,6 @@ def _report_bug(args: Sequence[str], error: Exception) -> int:
         return _print_error(args, 3, "out_of_memory", str(error) or "out of memory", _MEMORY_HINT)
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
         return _print_error(args, 3, "out_of_memory", str(error), _THREAD_HINT)
-    if isinstance(error, OverflowError) and str(error) == _NO_TIME:
-        message = "the clock of this machine shows a year that Python does not have"
-        return _print_error(args, 3, "outside_error", message, "set the clock")
     if isinstance(error, ImportError):  # a dependency may be missing
         return _print_error(args, 3, "broken_installation", str(error), _REINSTALL_HINT)
     return _print_error(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG_HINT)

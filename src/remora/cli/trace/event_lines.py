@@ -2,8 +2,6 @@
 
 import json
 import re
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -59,9 +57,8 @@ def json_document(name: str, member: str) -> Iterator[Write]:
 
     def write(item: str) -> None:
         nonlocal between
-        with delay_interrupt():  # Ctrl-C takes effect between items
-            click.echo((between or _opening_text(name, member)) + item)
-            between = ","  # printed with the next item, so that readers get each line at once
+        begin, between = between or _opening_text(name, member), ","  # also if Ctrl-C comes now
+        click.echo(begin + item)
 
     ending = "]}"
     try:
@@ -83,30 +80,6 @@ def print_items(name: str, member: str, items: Iterable[str]) -> None:
     with json_document(name, member) as write:
         for item in items:
             write(item)
-
-
-@contextmanager
-def delay_interrupt() -> Iterator[None]:
-    """Delay the first Ctrl-C until the block exits. A second Ctrl-C interrupts immediately."""
-    # only the main thread gets signals
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-
-    def wait(number: int, _frame: object) -> None:
-        came.append(number)
-        if len(came) > 1:
-            raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if came:
-        raise KeyboardInterrupt
 
 
 def _opening_text(name: str, member: str) -> str:

@@ -64,7 +64,6 @@ class _Checker:
     root: Path
     operations: Operations
     scripts: ScriptChecks
-    """Limits the total time spent checking scripts."""
     model: ModelConfig | None
     """The configured model, or None to check no names of models."""
 
