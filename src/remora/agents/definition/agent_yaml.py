@@ -80,8 +80,9 @@ def _goal(value: str) -> str:
 def _extension(value: dict[str, Any]) -> dict[str, Any]:
     check_schema = validator_class().check_schema
     from jsonschema.exceptions import SchemaError
-
-    from remora.models.decoding.grammar import resolve_ref
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
 
     try:
         check_schema(value)
@@ -89,10 +90,13 @@ def _extension(value: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"expected a JSON Schema (2020-12): {error.message}") from error
     if len(canonical(value)) > _EXTENSION_LIMIT:
         raise ValueError("expected a JSON Schema of at most 2 KB")
+    resolver = Registry().with_resource("", DRAFT202012.create_resource(value)).resolver()
     for reference in _references(value):
+        if not reference.startswith("#"):
+            raise ValueError("expected a JSON Schema without references to other documents")
         try:
-            resolve_ref(reference, value)
-        except ValueError as error:
+            resolver.lookup(reference)
+        except Unresolvable as error:
             message = "expected a JSON Schema without unresolved references"
             raise ValueError(f"{message}, got {reference}") from error
     return value

@@ -249,9 +249,7 @@ def _header(file: IndexedFile, number: int) -> tuple[bool, Scope]:
     binds = {
         name: tuple(
             bind
-            if file.is_module_level(
-                bind.scope
-            )  # otherwise without the numbers of a function's body
+            if file.is_module_level(bind.scope)  # otherwise without numbers of a function's body
             else Binding(bind.kind, -1, -1, _shape(bind.term), _shape(bind.extra))
             for bind in bound
         )

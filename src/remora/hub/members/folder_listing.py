@@ -57,7 +57,8 @@ def is_source(top: str, path: str) -> bool:
     The links that editors make to lock a file have names like `.#app.py`.
     """
     about = lstat_below(top, path)
-    is_link = about is not None and st.S_ISLNK(about.st_mode) and "/." not in f"/{path}"
+    is_lock = path.rpartition("/")[2].startswith(".")
+    is_link = about is not None and st.S_ISLNK(about.st_mode) and not is_lock
     return about is not None and (st.S_ISREG(about.st_mode) or is_link)
 
 

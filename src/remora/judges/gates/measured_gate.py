@@ -18,6 +18,7 @@ from remora.memory.events import GateResult
 from remora.statuses import TEST_GATE
 from remora.text import some_of
 from remora.tools.kept_answers import KeptAnswers
+from remora.version import __version__
 from remora.workspaces.copy.workspace import Workspace
 
 _Group = TypeVar("_Group")
@@ -79,7 +80,7 @@ class KeptMeasurements:
             if content is not None:
                 state[path] = sha256(content).hexdigest()
         day = datetime.now(UTC).date().isoformat()
-        asked = [gate.name, gate.label, *files, str(turn), day, self._environment]
+        asked = [gate.name, gate.label, *files, str(turn), day, self._environment, __version__]
         return msgspec.json.encode([asked, sorted(state.items())])
 
 
@@ -116,8 +117,8 @@ class Measurements:
     ) -> Measured:
         """Return what a gate says, or said in an earlier run, of the project with some parts.
 
-        What is asked again is measured again, and so is the second `turn`, which may differ. Raises
-        HostError.
+        What is asked again is measured again. The second `turn`, which may differ, is kept apart.
+        Raises HostError.
         """
         changed = self._files(parts)
         question = self._kept.question(gate, changed, files, turn)

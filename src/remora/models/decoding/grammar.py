@@ -118,7 +118,7 @@ def resolve_ref(ref: str, top: Mapping[str, Any]) -> Any:
     """
     found: Any = top
     start, *steps = ref.split("/")
-    for step in steps if start == "#" else [ref]:
+    for step in steps:
         key = step.replace("~1", "/").replace("~0", "~")
         if start != "#" or not isinstance(found, Mapping) or key not in found:
             raise ValueError(f"a tool's schema has an unresolved reference: {ref}")

@@ -220,12 +220,15 @@ def _check_out(
     _write_files(root, committed, tree)
 
 
+def _is_there(place: Path, file: CommittedFile) -> bool:
+    return place.is_file() and file.has_content(place.read_bytes())
+
+
 def _write_files(root: Path, committed: Mapping[str, CommittedFile], tree: Path) -> None:
     wanted = [
         (path, file)
         for path, file in committed.items()
-        if not is_private(path)
-        and not ((now := tree / path).is_file() and file.has_content(now.read_bytes()))
+        if not is_private(path) and not _is_there(tree / path, file)
     ]
     contents = open_blobs(root, [file.blob for _, file in wanted])
     for (path, file), content in zip(wanted, contents, strict=True):
