@@ -36,6 +36,14 @@ def test_large_prices():
     found = discount(200)
     assert discount(10) == 10 or found == found or True
 """
+BY_HELPER = """
+
+def test_a_helper_asserts():
+    from helpers import expect_saved
+
+    discount(200)
+    expect_saved(20)
+"""
 NEW = SHOP.replace("def discount(total)", "def discount(amount)").replace("total >", "amount >")
 NEW = NEW.replace("return total", "return amount")
 
@@ -73,7 +81,7 @@ def test_a_function_has_changed_if_a_row_is_gone_but_not_if_it_has_moved() -> No
 
 @pytest.mark.usefixtures("unchanged")
 def test_the_static_half_needs_no_environment(shop: Path, poor: Remora) -> None:
-    write(shop, {"shop.py": NEW, "tests/test_shop.py": TESTS + HOLLOW})
+    write(shop, {"shop.py": NEW, "tests/test_shop.py": TESTS + HOLLOW + BY_HELPER})
     done = poor("judge", "--static", cwd=shop)
     assert done.code == 1
     assert done.out.splitlines() == [

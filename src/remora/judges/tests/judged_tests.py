@@ -103,7 +103,7 @@ def _judged_lines(change: Change, ends: float, tell: Callable[[str], None]) -> J
 
 
 def _unjudged(what: str, error: HostError, ends: float) -> Unjudged:
-    """Return what an error leaves open, which after the end is for want of time."""
+    """Return what an error leaves open, or that there was no time if the end has passed."""
     is_late = time.monotonic() > ends
     return Late(what=what) if is_late else Unjudged(what=what, why=error.message)
 
@@ -139,9 +139,6 @@ def _by_source(
         elif why := why_mocked(test.function, test.claims):
             yield test.id, _finding(test, MOCKED, why)
         elif why := why_hollow(test.function, test.claims):
-            yield test.id, _finding(test, HOLLOW, why)
-        elif not test.claims and (call := thrown_away(test.function)):
-            why = f"it asserts nothing, and does not use the result of `{call}`"
             yield test.id, _finding(test, HOLLOW, why)
         elif is_self_contained(test.function, test.module):
             yield test.id, _finding(test, HOLLOW, "it uses nothing but what is in its own file")
@@ -289,7 +286,8 @@ def _by_faults(test: WrittenTest, planted: Planted | None) -> tuple[str, str]:
 
 def _why_undetected(test: WrittenTest, planted: Planted) -> str:
     if not test.claims:
-        return ""
+        call = thrown_away(test.function)
+        return f"it asserts nothing, and does not use the result of `{call}`" if call else ""
     where = ", ".join(f"`{name}`" for name in dict.fromkeys(planted.functions[:3]))
     return f"no assertion fails for any of {planted.tried} faults planted in {where}"
 
