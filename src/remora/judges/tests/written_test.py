@@ -53,8 +53,13 @@ class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return claims_of(self.function)
 
     @cached_property
-    def checked(self) -> Counter[str]:
-        """What it claims, and the rows of its parameters."""
+    def claimed(self) -> Counter[str]:
+        """The texts of its claims."""
+        return Counter(claim.text for claim in self.claims)
+
+    @cached_property
+    def rows(self) -> Counter[str]:
+        """The rows of its parameters."""
         tables = [
             decorator.args[1]
             for decorator in self.function.decorator_list
@@ -65,7 +70,7 @@ class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         rows = (
             row for table in tables if isinstance(table, ast.List | ast.Tuple) for row in table.elts
         )
-        return Counter([*(claim.text for claim in self.claims), *map(ast.unparse, rows)])
+        return Counter(map(ast.unparse, rows))
 
     @cached_property
     def setting(self) -> list[str]:
@@ -113,17 +118,22 @@ def lost_checks(change: Change) -> tuple[list[str], list[str]]:
     """Return the IDs of the tests that a change deletes, and of those that check less after it.
 
     A test that moved to another class or changed file is not deleted. One that has new assertions
-    or rows, or whose old ones are in another test, does not check less.
+    or rows, or whose old assertions moved to another test, does not check less.
     """
     files = change.files.items()
     before = [test for path, file in files for test in tests_in(path, file.before)]
     after = {test.key: test for path, file in files for test in tests_in(path, file.after)}
-    there = {text for test in after.values() for text in test.checked}
+    earlier = {test.key: test.claimed for test in before}
+    moved = {
+        text for test in after.values() for text in test.claimed - earlier.get(test.key, Counter())
+    }
     lost = Counter(test.name for test in before) - Counter(test.name for test in after.values())
     deleted, weaker = list[str](), list[str]()
     for test in before:
         if (now := after.get(test.key)) is not None:
-            if test.checked.keys() - there and now.checked and not now.checked - test.checked:
+            gone = (test.claimed - now.claimed).keys() - moved
+            is_more = now.claimed - test.claimed or now.rows - test.rows
+            if (gone or test.rows - now.rows) and (now.claimed or now.rows) and not is_more:
                 weaker.append(now.id)
         elif lost[test.name] > 0:
             lost[test.name] -= 1
