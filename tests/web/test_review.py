@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from starlette.testclient import TestClient
 
 from remora.memory.events import Review, payload
 from remora.trace.read.reader import read_events
+from remora.web import review_page
 from tests.cli.conftest import Remora, new_repository, user_without_weights, write
 from tests.web.recorded import client_of
 
@@ -96,12 +98,12 @@ def test_chosen_hunks_are_written_and_taken_back(
     with monkeypatch.context() as soon:
         soon.setattr("remora.web.verdict_queue._ANSWER_S", 0)  # while the gates run
         part = {"by": "file", **fields, "verb": "accept", "hunk": "2"}
-        judged = pages.post(address, data=part, follow_redirects=False).headers["location"]
-    verdict = re.findall(r"verdict=([\w-]+)", judged)[0]
-    assert "event: end" in pages.get(f"/live/verdicts/{verdict}").text
+        judged = pages.post(address, data=part).text
+    (live,) = re.findall(r'data-live="([^"]+)"', judged)
+    assert "event: end" in pages.get(live).text
     message = "1 change accepted: settings.py; 1 of 2 hunks; 1 left out"
-    assert f'role="status">{message}</p>' in pages.get(judged).text
     page = pages.get(address).text
+    assert f'role="status">{message}</p>' in page
     assert "</span> 1 of 2 hunks; 1 left out</td>" in page
     text = (project / "settings.py").read_text()
     assert "import os" in text
@@ -159,7 +161,7 @@ def test_only_forms_of_this_page_decide(pages: TestClient, project: Path) -> Non
     for by in ("nothing", "a" * 300_000, "&message=forged"):
         form = {**form_of(pages, project), "verb": "accept", "by": by}
         where = pages.post(address, data=form, follow_redirects=False).headers["location"]
-        assert where.startswith(f"{address}?by=file&message=")
+        assert where.startswith(f"{address}?by=file#")
     assert verdicts(project) == []
 
 
@@ -181,13 +183,32 @@ def test_the_page_goes_on_with_the_next_change_set(two: Path, user: Remora) -> N
         assert pages.post(address_of(two), data=data).url.fragment == second
 
 
-def test_the_last_verdict_is_listed_first(two: Path, user: Remora) -> None:
+def test_verdicts_are_carried_out_in_turn_and_the_last_one_is_listed_first(
+    two: Path, user: Remora, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, decide = Event(), review_page._decide
+    monkeypatch.setattr("remora.web.verdict_queue._ANSWER_S", 0)
+    monkeypatch.setattr(review_page, "_decide", lambda *given: go.wait(10) and decide(*given))
     with client_of(two, user.home) as pages:
-        text = pages.get(address_of(two)).text
-        first, second = agents_in(text)
+        address = address_of(two)
+        first, second = agents_in(pages.get(address).text)
         for agent in (second, first):
-            assert "accepted" in send(pages, two, "accept", agent=agent, hunks="1", hunk="1")
-        text = pages.get(address_of(two)).text
+            data = {**form_of(pages, two), "verb": "accept", "agent": agent, "hunks": "1"}
+            pages.post(address, data={**data, "hunk": "1"})
+        text = pages.get(f"{address}?by=agent").text
+        assert text.count("being judged") == 2
+        assert "Accept these" not in text
+        assert "judge your choice, then 1 more choice" in text
+        go.set()
+        shown = text
+        while live := re.search(r'data-live="([^"]+)"', text):
+            assert "event: end" in pages.get(live[1]).text
+            text = pages.get(address).text
+            shown += text
+        for name in ("a.py", "b.py"):
+            assert shown.count(f'role="status">1 change accepted: {name}</p>') == 1
+        text = pages.get(address).text
+        assert "1 change accepted" not in text
         assert re.findall(r'aria-label="Undo accepted ([^"]+)"', text) == [first, second]
 
 

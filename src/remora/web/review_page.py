@@ -107,13 +107,14 @@ class ShownGroup(NamedTuple):
 def review_page(
     invocation: Invocation, session: Session, queue: VerdictQueue, request: Request
 ) -> Response:
-    """Return the pending change sets of a run, and the last verdicts, which can be undone."""
-    verdict = queue.find(request.query_params.get("verdict", ""))
-    if verdict is not None and verdict.address.done():
-        return RedirectResponse(verdict.address.result(), 303)
-    project = open_project(invocation)
+    """Return the pending change sets of a run, and the last verdicts, which can be undone.
+
+    Say what the verdicts did that were carried out since the page was last shown.
+    """
+    project, run = open_project(invocation), request.path_params["run"]
     by = _group_by(request.query_params.get("by", "file"))
-    view = read_run(project, read_own_record(project, request.path_params["run"]))
+    judged, done = queue.of_run(run)  # before the run is read, which has what they recorded
+    view = read_run(project, read_own_record(project, run))
     pending = pending_changes(view, by)
     return page(
         "review.html",
@@ -125,9 +126,10 @@ def review_page(
         groups=_groups(project, view, pending),
         decided=[(job, _part(job)) for job in _decided(view)],
         hunks_text=hunks_text,
-        message=session.take_message(request.query_params.get("message", "")),
+        messages=[queue.take(verdict) for verdict in done],
         form_token=session.form_token,
-        verdict=verdict,
+        judged=judged,
+        judged_agents={agent for verdict in judged for agent in verdict.agents},
     )
 
 
@@ -157,19 +159,17 @@ async def decide(
     if isinstance(form, Response):
         return form
     run = request.path_params["run"]
-    carry_out = partial(_carry_out, invocation, session, run, form)
-    verdict = queue.add(form.get("agent", ()), carry_out)
-    if await verdict.finish_soon():
-        return RedirectResponse(verdict.address.result(), 303)
-    return RedirectResponse(
-        _address(run, form, f"verdict={verdict.name}", first_value(form, "next")), 303
-    )
+    carry_out = partial(_carry_out, invocation, run, form)
+    verdict = queue.add(run, form.get("agent", ()), carry_out)
+    place = first_value(form, "next")
+    if await verdict.finish_soon() and verdict.result.exception() is None:
+        place = verdict.result.result()[1]
+    by = _group_by(first_value(form, "by"))
+    return RedirectResponse(f"/runs/{quote(run)}/review?by={by}#{quote(place, safe='')}", 303)
 
 
-def _carry_out(
-    invocation: Invocation, session: Session, run: str, form: Form, announce: Announce
-) -> str:
-    """Carry out the verdict of a form. Return where the review says what became of it."""
+def _carry_out(invocation: Invocation, run: str, form: Form, announce: Announce) -> tuple[str, str]:
+    """Carry out the verdict of a form. Return what it did, and the agent to show then."""
     place = first_value(form, "agent")
     try:
         done = _decide(invocation, run, form, announce)
@@ -180,13 +180,7 @@ def _carry_out(
     else:
         message = _verdict_text(done)
         place = place if done.conflicts else first_value(form, "next")
-    return _address(run, form, f"message={session.leave_message(message)}", place)
-
-
-def _address(run: str, form: Form, query: str, agent: str) -> str:
-    """Return the address of the review, at the change set of an agent."""
-    by = _group_by(first_value(form, "by"))
-    return f"/runs/{quote(run)}/review?by={by}&{query}#{quote(agent, safe='')}"
+    return message, place
 
 
 def _verdict_text(done: Verdicts) -> str:

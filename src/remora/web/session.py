@@ -1,4 +1,4 @@
-"""The session of a server: links, the cookie that they set, a token, and messages."""
+"""The session of a server: links, the cookie that they set, and a token."""
 
 import hmac
 from hashlib import sha256
@@ -14,7 +14,7 @@ from remora.web.html_responses import error_page
 START = "/start/"
 _OPEN_TO_ALL = (START, "/static/")
 """Paths that need no cookie. Error pages use the style sheet, which contains nothing of a project."""
-_MOST_LINKS = _MOST_MESSAGES = 32
+_MOST_LINKS = 32
 
 _OWN_REQUESTS = ("none", "same-origin")
 """Values of `Sec-Fetch-Site` if a user entered an address, and if our page sent the request.
@@ -29,7 +29,7 @@ _OPEN_PAGE = "Enter the address of the page, or open it from the list of runs."
 
 
 class Session:
-    """The secrets of a server, and the messages for its next pages, which end with it.
+    """The secrets of a server, which end with it.
 
     `cookie` is the name of the cookie. It contains the port, because a browser sends the cookies of
     a host to all its ports.
@@ -40,7 +40,6 @@ class Session:
         self.secret = token_urlsafe(32)
         self.form_token = hmac.new(self.secret.encode(), b"form", sha256).hexdigest()
         self._links: list[str] = []
-        self._messages: dict[str, str] = {}
         self._lock = Lock()
 
     def new_link(self) -> str:
@@ -56,18 +55,6 @@ class Session:
             found = [link for link in self._links if _are_equal(link, code)]
             self._links = [link for link in self._links if link not in found]
         return bool(found)
-
-    def leave_message(self, text: str) -> str:
-        """Keep a message for the next page. Return the name by which that page takes it."""
-        name = token_urlsafe(8)
-        with self._lock:
-            self._messages = dict([*self._messages.items(), (name, text)][-_MOST_MESSAGES:])
-        return name
-
-    def take_message(self, name: str) -> str:
-        """Return a message, once."""
-        with self._lock:
-            return self._messages.pop(name, "")
 
     def has_cookie(self, headers: Headers) -> bool:
         """Return True if a request has the cookie of this server."""

@@ -8,60 +8,68 @@ from secrets import token_urlsafe
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 
-from remora.errors import NotFound
 from remora.runs.review.accepted_changes import Announce
 
 _ANSWER_S = 1.0
 """Seconds that an answer waits for a verdict: what takes longer is shown while it runs."""
 _PAUSE_S = 0.1
-_MOST = 32
-"""Verdicts that are remembered."""
 
 
 class Verdict:
-    """A verdict that is carried out: the change sets of agents, and what its gates have said."""
+    """A verdict on change sets of a run, by their agents, and what its gates have said."""
 
-    def __init__(self, agents: Iterable[str]) -> None:
+    def __init__(self, run: str, agents: Iterable[str]) -> None:
         self.name = token_urlsafe(8)
+        self.run = run
         self.agents = frozenset(agents)
         self.said: list[str] = []
-        self.address: Future[str]
-        """Where its result is shown."""
+        self.result: Future[tuple[str, str]]
+        """What it did, and the agent of the change set that is shown then."""
 
     async def finish_soon(self) -> bool:
         """Wait for a moment, and return True if it is carried out."""
-        await asyncio.to_thread(wait, [self.address], _ANSWER_S)
-        return self.address.done()
+        await asyncio.to_thread(wait, [self.result], _ANSWER_S)
+        return self.result.done()
 
 
 class VerdictQueue:
-    """The verdicts of a server. One at a time writes to the project's files."""
+    """The verdicts of a server. One at a time writes to the project's files.
+
+    A verdict is kept until a page takes its result.
+    """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "verdict")
         self._verdicts: dict[str, Verdict] = {}
 
-    def add(self, agents: Iterable[str], carry_out: Callable[[Announce], str]) -> Verdict:
-        """Carry out a verdict after those before it. `carry_out` returns where its result is."""
-        verdict = Verdict(agents)
-        self._verdicts = dict([*self._verdicts.items(), (verdict.name, verdict)][-_MOST:])
-        verdict.address = self._thread.submit(carry_out, verdict.said.append)
+    def add(
+        self, run: str, agents: Iterable[str], carry_out: Callable[[Announce], tuple[str, str]]
+    ) -> Verdict:
+        """Carry out a verdict after those before it. `carry_out` returns its result."""
+        verdict = Verdict(run, agents)
+        verdict.result = self._thread.submit(carry_out, verdict.said.append)
+        self._verdicts[verdict.name] = verdict
         return verdict
 
-    def find(self, name: str) -> Verdict | None:
-        """Return a verdict, or None if it is unknown."""
-        return self._verdicts.get(name)
+    def of_run(self, run: str) -> tuple[list[Verdict], list[Verdict]]:
+        """Return the verdicts on a run that are not carried out yet, and those that are."""
+        verdicts = [verdict for verdict in list(self._verdicts.values()) if verdict.run == run]
+        done = [verdict for verdict in verdicts if verdict.result.done()]
+        return [verdict for verdict in verdicts if verdict not in done], done
+
+    def take(self, verdict: Verdict) -> str:
+        """Return what a verdict did, and forget it."""
+        self._verdicts.pop(verdict.name, None)
+        return verdict.result.result()[0]
 
     async def follow(self, request: Request) -> EventSourceResponse:
-        """Send what the gates of a verdict say, and `end` when it is carried out."""
-        verdict = self.find(request.path_params["verdict"])
-        if verdict is None:
-            raise NotFound("this verdict is not known any more", hint="load the review again")
+        """Send what the gates of a verdict say, and `end` when it is carried out or forgotten."""
+        verdict = self._verdicts.get(request.path_params["verdict"])
 
         async def events() -> AsyncIterator[ServerSentEvent]:
-            sent, is_done = 0, False
-            while not is_done:
-                is_done = verdict.address.done()
+            sent, is_done = 0, verdict is None
+            while verdict is not None and not is_done:
+                is_done = verdict.result.done()
                 for text in verdict.said[sent:]:
                     sent += 1
                     yield ServerSentEvent(text, event="said")
