@@ -11,8 +11,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from remora.memory.events import Review, payload
+from remora.threads import Cancelled, raise_if_cancelled
 from remora.trace.read.reader import read_events
 from remora.web import review_page
+from remora.web.verdict_queue import VerdictQueue
 from tests.cli.conftest import Remora, new_repository, user_without_weights, write
 from tests.web.recorded import client_of
 
@@ -210,6 +212,21 @@ def test_verdicts_are_carried_out_in_turn_and_the_last_one_is_listed_first(
         text = pages.get(address).text
         assert "1 change accepted" not in text
         assert re.findall(r'aria-label="Undo accepted ([^"]+)"', text) == [first, second]
+
+
+def test_verdicts_that_have_not_written_are_given_up_when_the_server_ends() -> None:
+    queue, begun = VerdictQueue(), Event()
+
+    def judge(_announce: object) -> tuple[str, str]:
+        begun.set()
+        while True:  # as a subprocess is waited for
+            raise_if_cancelled()
+
+    running, waiting = queue.add("run", ["a"], judge), queue.add("run", ["b"], judge)
+    assert begun.wait(10)
+    queue.close()
+    assert isinstance(running.result.exception(10), Cancelled)
+    assert waiting.result.cancelled()
 
 
 def test_only_the_change_sets_that_were_shown_are_accepted_together(

@@ -78,7 +78,7 @@ def create_app(invocation: Invocation, session: Session, link_used: Callable[[],
             Route("/live/runs/{run}", partial(live_run, invocation)),
             Mount("/static", StaticFiles(packages=[("remora.web", "static")])),
         ],
-        lifespan=partial(_closing, hub),
+        lifespan=partial(_closing, hub, verdicts),
         middleware=[Middleware(CookieCheck, session=session)],
         exception_handlers={
             RemoraError: _show_error,
@@ -110,9 +110,9 @@ def _start(session: Session, link_used: Callable[[], None], request: Request) ->
 
 
 @asynccontextmanager
-async def _closing(hub: SharedHub, _app: Starlette) -> AsyncIterator[None]:
-    """Close the Hub when the server ends."""
-    with closing(hub):
+async def _closing(hub: SharedHub, verdicts: VerdictQueue, _app: Starlette) -> AsyncIterator[None]:
+    """Close the Hub and give up verdicts when the server ends."""
+    with closing(hub), closing(verdicts):
         yield
 
 

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from secrets import token_urlsafe
+from threading import Event
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 
 from remora.runs.review.accepted_changes import Announce
+from remora.threads import run_cancellable
 
 _ANSWER_S = 1.0
 """Seconds that an answer waits for a verdict: what takes longer is shown while it runs."""
@@ -40,6 +42,7 @@ class VerdictQueue:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "verdict")
+        self._end = Event()
         self._verdicts: dict[str, Verdict] = {}
 
     def add(
@@ -47,7 +50,9 @@ class VerdictQueue:
     ) -> Verdict:
         """Carry out a verdict after those before it. `carry_out` returns its result."""
         verdict = Verdict(run, agents)
-        verdict.result = self._thread.submit(carry_out, verdict.said.append)
+        verdict.result = self._thread.submit(
+            run_cancellable, self._end, carry_out, verdict.said.append
+        )
         self._verdicts[verdict.name] = verdict
         return verdict
 
@@ -61,6 +66,11 @@ class VerdictQueue:
         """Return what a verdict did, and forget it."""
         self._verdicts.pop(verdict.name, None)
         return verdict.result.result()[0]
+
+    def close(self) -> None:
+        """Give up the verdicts that wait, and the one whose gates run. One that writes ends."""
+        self._end.set()
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def follow(self, request: Request) -> EventSourceResponse:
         """Send what the gates of a verdict say, and `end` when it is carried out or forgotten."""
