@@ -267,6 +267,14 @@ from tests.rows import ROWS
 def test_rows(total, price):
     assert shop.discount(total) == price
 """
+SUMS = (
+    SHOP.replace("    if ", "    SUM.append(total)\n    total = sum(SUM)\n    if ") + "\nSUM = []\n"
+)
+SUMMED = {
+    f"a b/test_{total}.py": f"import shop\ndef test_it(): assert shop.discount({total}) == {price}\n"
+    for total, price in ((100, 90), (20, 20))
+}
+AFTER_OTHERS = "a b/test_20.py::test_it", "tests/test_shop.py::test_small_prices_stay"
 Files = dict[str, str]
 IN_ROWS = {"tests/__init__.py": "", "tests/test_rows.py": TABLE}
 DESCRIBED = SHOP.replace("(total)", "(total: float) -> float").replace("The price", "Its price")
@@ -283,6 +291,7 @@ DESCRIBED = SHOP.replace("(total)", "(total: float) -> float").replace("The pric
             {"tests/rows.py": "ROWS = [(1, 1), (2, 3), (4, 5)]\n"},
             "tests/test_rows.py::test_rows[2-3] fails, and 1 more row",
         ),
+        (SUMMED, {"shop.py": SUMS}, "; ".join(f"{test} fails" for test in AFTER_OTHERS)),
     ],
 )
 def test_what_is_described_anew_needs_no_test_and_a_table_is_one_test(

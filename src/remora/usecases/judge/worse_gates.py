@@ -4,7 +4,7 @@ import functools
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -42,8 +42,8 @@ _ALL_TESTS = 0.3
 _LONGEST_TESTS = 4.0
 """Seconds of tests that run again with checks (decision: the answer comes within 20 seconds)."""
 _UNTYPED = Unjudged(what="types of functions", why="the project names no type checker")
-_PATH = re.compile(r"^([\w./-]+\.pyi?)\b")
-"""The file that a gate's text begins with."""
+_PATH = re.compile(r"^([\w./-]+\.pyi?\b|.+?\.py(?=::))")
+"""The file that a gate's text begins with, with spaces only before `::` and a test."""
 
 
 def worse_gates(
@@ -93,13 +93,15 @@ def _judged(gate: Gate, change: Change, ends: float, last: float) -> Iterator[st
         try:
             yield from _find_worse(gate, change, soon if gate.name == TEST_GATE else ends)
         except SlowGateError:
+            if gate.name != TEST_GATE:
+                raise
             change.reaching.extend(_reaching_tests(change))
             if not change.reaching:
                 raise
             yield from _find_worse(gate, change, last, change.reaching)
             yield Late(what="tests that the change is not seen to reach")
     except HostError as error:
-        is_late = isinstance(error, SlowGateError) or time.monotonic() > ends
+        is_late = isinstance(error, SlowGateError)
         kind = Untested if isinstance(error, UnstartedError) else Unjudged
         yield Late(what=gate.label) if is_late else kind(what=gate.label, why=error.with_hint)
 
@@ -172,15 +174,29 @@ def _with_values(
 
 def _find_worse(
     gate: Gate, change: Change, ends: float, tests: Sequence[str] = ()
-) -> Sequence[str]:
-    """Return what is worse. A gate that runs code must say so twice, of tests those that fail."""
+) -> Iterator[str | Unjudged]:
+    """Yield what is worse. A gate that runs code is asked twice.
+
+    Of tests, those files run again in which one fails. A test that then passes may fail only after
+    others, so all run once more.
+    """
     begun = time.monotonic()
     said = _compare(gate, change, ends, tests)
-    ends += time.monotonic() - begun
-    tests = [_test_in(text) for text in said] if gate.name == TEST_GATE else ()
-    again = _compare(gate, change, ends, tests) if said and gate.runs_code else said
-    sure = [text for text in said if text in again]
-    return _by_test(sure) if gate.name == TEST_GATE else sure
+    took = time.monotonic() - begun
+    if gate.name != TEST_GATE:
+        again = _compare(gate, change, ends + took, ()) if said and gate.runs_code else said
+        yield from (text for text in said if text in again)
+        return
+    files = {test_file(text) for text in said}
+    some = [test for test in tests if test_file(test) in files] or files
+    again = _compare(gate, change, ends + took, some) if said else []
+    if doubted := [text for text in said if text not in again]:
+        try:
+            again += _compare(gate, change, ends + 2 * took, tests)
+        except SlowGateError:
+            why = "it passes if only its file runs, and no time is left to run all tests again"
+            yield from (Unjudged(what=text, why=why) for text in _by_test(doubted))
+    yield from _by_test([text for text in said if text in again])
 
 
 def _by_test(texts: Sequence[str]) -> Sequence[str]:
@@ -197,11 +213,11 @@ def _by_test(texts: Sequence[str]) -> Sequence[str]:
     ]
 
 
-def _compare(gate: Gate, change: Change, ends: float, tests: Sequence[str]) -> list[str]:
+def _compare(gate: Gate, change: Change, ends: float, tests: Iterable[str]) -> list[str]:
     def measure(folder: Path) -> Levels:
         left = ends - time.monotonic()
         if left <= 0:
-            raise HostError(LATE)
+            raise SlowGateError(LATE)
         return gate.measure(folder, left, (*tests,))
 
     with ThreadPoolExecutor(2) as pool:
@@ -229,11 +245,6 @@ def _is_removed(change: Change, fact: str) -> bool:
     nodes = file.module.nodes if file.module is not None else ()
     same = [node for node in nodes if node.qualname.rpartition(".")[2] == name]
     return not same or any(node in file.changed_functions for node in same)
-
-
-def _test_in(text: str) -> str:
-    """Return the test that a text begins with, without its row, or the file."""
-    return re.split(r"[\[ ]", text, maxsplit=1)[0]
 
 
 def _problem(change: Change, gate: Gate, text: str) -> Problem:
@@ -266,8 +277,11 @@ def _line(change: Change, path: str, text: str) -> int:
     source = read_source(path, content)
     if isinstance(source, Unreadable) and source.line:
         return source.line
-    name = _test_in(text)
-    tests = (test.line for test in tests_in(path, content) if test.id == name)
+    tests = (
+        test.line
+        for test in tests_in(path, content)
+        if text.startswith((f"{test.id} ", f"{test.id}["))
+    )
     if not isinstance(text, PlacedText):
         return next(tests, 1)
     changed = change.files[path].lines if path in change.files else frozenset[int]()
