@@ -100,7 +100,7 @@ def _line(error: MontyError, shift: int) -> int | None:
     return max(1, frames[-1].line - shift) if frames else None
 
 
-def from_typing_error(error: MontyTypingError, label: str, *, shift: int) -> list[ScriptError]:
+def from_typing_error(error: MontyTypingError, label: str) -> list[ScriptError]:
     """Return the type checker's errors, sorted by line.
 
     Warnings are left out, and so is `return` outside of a function, which ends a script early.
@@ -115,7 +115,7 @@ def from_typing_error(error: MontyTypingError, label: str, *, shift: int) -> lis
             label,
             "syntax" if item["code"] == "invalid-syntax" else "typing",
             f"{item['message']} ({item['code']})",
-            max(1, item["location"]["row"] - shift),
+            max(1, item["location"]["row"] - 1),
         )
         for item in sorted(found, key=lambda item: int(item["location"]["row"]))
     ]

@@ -52,7 +52,7 @@ def _type_errors(label: str, source: str) -> list[ScriptError]:
     try:
         _feed(label, source, _STUBS)
     except MontyTypingError as error:
-        return from_typing_error(error, label, shift=1)
+        return from_typing_error(error, label)
     except MontyError as error:
         gave_up = from_monty_error(error, label)
         # any other error is in a declaration; Monty may reject these, because they never run

@@ -23,7 +23,6 @@ from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import SAFE_LEVEL, best_level, describe_level
 from remora.statuses import WITH_RESULT
 from remora.usecases.analyze.resume_run import Resumable, continue_run
-from remora.usecases.analyze.run_limits import RunBudget
 
 
 class LinePrinter:
@@ -52,14 +51,13 @@ def run_to_end(
     options: Options,
     wanted: Resumable,
     models: Mapping[str, Model],
-    budget: RunBudget | None = None,
 ) -> str:
     """Continue a run, or some of its agents, and show the progress.
 
     Returns the reason if the run was stopped early, and an empty string otherwise.
     """
     print_isolation(options)
-    return continue_run(wanted, models, lambda: run_progress(options), budget).stopped
+    return continue_run(wanted, models, lambda: run_progress(options)).stopped
 
 
 def print_isolation(options: Options) -> None:

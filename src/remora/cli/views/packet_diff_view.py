@@ -44,7 +44,8 @@ def _change_lines(section: str, change: PacketChange) -> Iterator[str]:
             item = change.after if change.op == "add" else change.before
             yield _signed(sign, _ITEMS[section](item))
     else:
-        yield _signed(sign, _change_text(_key_text(change), change))
+        key = "/".join(change.path.split("/")[2:]).replace("~1", "/").replace("~0", "~")
+        yield _signed(sign, _change_text(key, change))
 
 
 def _change_text(name: str, change: PacketChange) -> str:
@@ -94,10 +95,6 @@ _ITEMS = {"recent_actions": _action, "candidate_actions": _candidate, "diagnosti
 
 def _section(change: PacketChange) -> str:
     return change.path.split("/")[1]
-
-
-def _key_text(change: PacketChange) -> str:
-    return "/".join(change.path.split("/")[2:]).replace("~1", "/").replace("~0", "~")
 
 
 def _signed(sign: str, text: str) -> str:

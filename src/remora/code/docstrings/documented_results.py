@@ -37,7 +37,8 @@ def result_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
         return  # a decorator may change the result
     if not is_none_or_missing(function.returns) or returns_or_yields(code.body):
         return
-    if always_raises(code.body) or _only_returns(code.body) or not _is_final(code):
+    only_returns = all(isinstance(part, ast.Return | ast.Pass | ast.Import) for part in code.body)
+    if only_returns or always_raises(code.body) or not _is_final(code):
         return
     found = next(_documented_results(code), None)
     if found is not None:
@@ -51,10 +52,6 @@ def always_raises(body: Sequence[ast.stmt]) -> bool:
         return True
     raised = (node.exc for node in own_nodes(body) if isinstance(node, ast.Raise))
     return any(exception_name(error) == "NotImplementedError" for error in raised)
-
-
-def _only_returns(body: Sequence[ast.stmt]) -> bool:
-    return all(isinstance(statement, ast.Return | ast.Pass | ast.Import) for statement in body)
 
 
 def _is_final(code: DocumentedCode) -> bool:

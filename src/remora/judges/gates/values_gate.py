@@ -112,11 +112,9 @@ class ValuesGate:
             raise UnjudgedError("the tests call no function with a written annotation")
         for number, slot in enumerate(slots):
             kinds = failed.get(number, []) if number in checked else []
-            self._checked[slot] = tuple(kind for kind in kinds if _is_plain(kind))
-
-
-def _is_plain(kind: str) -> bool:
-    return len(kind) <= _MAX_KIND and kind.isprintable()
+            self._checked[slot] = tuple(
+                kind for kind in kinds if len(kind) <= _MAX_KIND and kind.isprintable()
+            )
 
 
 def _fill(out: Path, written: Mapping[AnnotatedSlot, Place], folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Pending changes, in the order in which they are reviewed."""
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Literal
 
 from remora.ids import split_node_key
@@ -45,12 +46,8 @@ def rules_text(job: JobView) -> str:
     )
 
 
-def _operation(job: JobView) -> str:
-    return job.operation
-
-
 _GROUPINGS: dict[GroupBy, Callable[[JobView], str]] = {
     "file": _file,
     "rule": rules_text,
-    "agent": _operation,
+    "agent": attrgetter("operation"),
 }

@@ -5,7 +5,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -36,17 +36,6 @@ _SETTINGS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-
-
-class DatabaseTimes(NamedTuple):
-    """How a server answers."""
-
-    answer_s: float
-    """Seconds until it answers."""
-    ahead_s: float
-    """Seconds by which its clock is ahead."""
-    has_tables: bool
-    """True if it has tables of Remora."""
 
 
 class _KeptConnections:
@@ -129,26 +118,16 @@ class Database:
             )
         return str(store)
 
-    def measure(self) -> DatabaseTimes:
-        """Return how fast the server answers, how far its clock is from this machine's, and whether
-        it has tables of Remora. Nothing is created.
+    def has_tables(self) -> bool:
+        """Return True if the database has tables of Remora. Nothing is created.
 
         Raises DatabaseError, also if the tables have another version.
         """
-        query = "SELECT extract(epoch FROM clock_timestamp())::float"
         try:
             with self.connected() as connection:
-                connection.execute(query)
-                began, clock = time.monotonic(), time.time()
-                row = connection.execute(query).fetchone()
-                seconds = time.monotonic() - began
-                has_tables = is_installed(connection)
-                if has_tables:
-                    self.store_in(connection)
+                return is_installed(connection) and bool(self.store_in(connection))
         except LOST as error:
             raise self.error(error) from error
-        ahead = 0.0 if row is None else row[0] - clock - seconds / 2
-        return DatabaseTimes(seconds, ahead, has_tables)
 
     @property
     def address(self) -> str:
