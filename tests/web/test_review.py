@@ -21,7 +21,7 @@ from tests.web.recorded import client_of
 BEFORE = '''"""Reads settings."""
 import os
 import sys
-
+\f
 
 def read(path):
     """Return the settings in a file."""
@@ -120,11 +120,14 @@ def test_chosen_hunks_are_written_and_taken_back(
 def test_lines_around_a_hunk_are_those_of_the_start(pages: TestClient, project: Path) -> None:
     (project / "settings.py").unlink()
     where = f"{address_of(project)}/lines?path=settings.py&agent={form_of(pages, project)['agent']}"
-    lines = pages.get(f"{where}&old=4&new=3&count=3").text
-    assert re.findall(r'data-old="(\d+)" data-new="(\d+)"', lines) == [
-        *(("4", "3"), ("5", "4"), ("6", "5"))
-    ]
-    assert "<b>def</b> read(path)" in lines
+    shown = {"hunk=2&old=4&new=3&count=3": (4, 6, -1), "hunk=2&old=6&new=5&count=9": (6, 10, -1)}
+    shown["hunk=11&old=1&new=1&count=9"] = (3, 9, 0)  # up to the hunks around it
+    for query, (first, last, moved) in shown.items():
+        lines = pages.get(f"{where}&{query}").text
+        assert re.findall(r'data-old="(\d+)" data-new="(\d+)"', lines) == [
+            (str(old), str(old + moved)) for old in range(first, last + 1)
+        ]
+        assert re.search(r'data-old="6" [^>]*> <b>def</b> read', lines)
     for none in (f"{where}&old=99", f"{where}x&old=1", where.replace("settings.py", "/etc/passwd")):
         assert pages.get(none).text == ""
 

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.bootstrap.invocation import Invocation
+from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError
 from remora.usecases.command_document import document_of
 from remora.usecases.impact import TITLES
@@ -66,7 +67,7 @@ def _with_lines(
     for path, remarks in groupby(problems, key=lambda problem: problem["path"]):
         lines: list[str] = []
         with suppress(HostError):
-            lines = files.read_bytes(path).decode("utf-8", "replace").splitlines()
+            lines = split_lines(files.read_bytes(path).decode("utf-8", "replace"))
         shown = []
         for remark in remarks:
             first = max(0, remark["line"] - 1 - _AROUND)

@@ -36,6 +36,7 @@ from remora.web.addresses import number_in, query_number
 from remora.web.html_responses import diff_html, error_page, page
 from remora.web.session import Session
 from remora.web.verdict_queue import VerdictQueue
+from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.copy.changes import hunks_text
 from remora.workspaces.hunks import ChangeHunk, separate_hunks
 
@@ -134,18 +135,22 @@ def review_page(
 
 
 def lines_part(invocation: Invocation, request: Request) -> Response:
-    """Return lines of a file as it was when a run started, as HTML of a diff."""
+    """Return lines of a file as it was when a run started, up to the hunks around one, as HTML."""
     query, project = request.query_params, open_project(invocation)
     view = read_run(project, read_own_record(project, request.path_params["run"]), details=False)
     job = next((job for job in view.jobs if job.agent_id == query.get("agent")), None)
     patches = ready_change(project, job).whole if job is not None else []
-    base = next((patch.base for patch in patches if patch.path == query.get("path")), None) or b""
-    old, new = (max(1, query_number(request, name) or 1) for name in ("old", "new"))
-    lines = base.decode("utf-8", "replace").splitlines()[old - 1 :][
-        : query_number(request, "count")
-    ]
-    text = "".join(f" {line}\n" for line in lines[:_MOST_LINES])
-    return HTMLResponse(diff_html(f"@@ -{old} +{new} @@\n{text}" if text else ""))
+    patch = next((patch for patch in patches if patch.path == query.get("path")), None)
+    base, theirs = (patch.base or b"", patch.theirs or b"") if patch is not None else (b"", b"")
+    lines = split_lines(base)
+    hunk, old, new = (max(1, query_number(request, name) or 1) for name in ("hunk", "old", "new"))
+    others = diff_hunks(lines, split_lines(theirs))
+    first = max([old - 1, *(other.end for other in others if other.start < hunk - 1)])
+    end = old - 1 + min(query_number(request, "count") or _MOST_LINES, _MOST_LINES)
+    end = min([end, *(other.start for other in others if other.start > hunk - 1)])
+    head = f"@@ -{first + 1} +{new + first + 1 - old} @@"
+    shown = b"".join(b" " + line for line in lines[first:end]).decode("utf-8", "replace")
+    return HTMLResponse(diff_html(f"{head}\n{shown}" if shown else ""))
 
 
 async def decide(
