@@ -93,6 +93,13 @@ def test_the_static_half_needs_no_environment(shop: Path, poor: Remora) -> None:
     ]
 
 
+def test_a_call_that_no_longer_fits_is_a_remark(shop: Path, poor: Remora) -> None:
+    bill = "from shop import discount\n\nprint(discount(3), discount(total=3))\n"
+    write(shop, {"shop.py": NEW, "bill.py": bill})
+    first, *_ = poor("judge", "--static", cwd=shop).out.splitlines()
+    assert first.startswith("bill.py:3: impact: no longer fits `discount`: ")
+
+
 def test_a_change_of_nothing_is_told_so(shop: Path, poor: Remora) -> None:
     write(shop, {"README.md": "# Shop\n"})
     assert poor("judge", "--static", cwd=shop).out == "no Python file is changed\n"
@@ -183,7 +190,8 @@ def test_files_that_are_renamed_gone_broken_or_binary(shop: Path, poor: Remora) 
     found = poor("judge", "--static", "--json", cwd=shop).document
     broken = {"broken.py", "picture.py"}
     assert {(problem["path"], problem["code"]) for problem in found["problems"]} == {
-        (path, "ruff") for path in (*broken, "tests/test_twice.py")
+        *((path, "ruff") for path in (*broken, "tests/test_twice.py")),
+        ("tests/test_discount.py", "unfit call"),
     }
     assert {part["what"] for part in found["unjudged"]} == broken
     (shop / "tests/test_discount.py").unlink()

@@ -92,9 +92,20 @@ class ImpactSearch:
 
     def of_edits(self, texts: Iterable[str]) -> Impact:
         """Return what the edits concern. `texts` are the paths of the project's other files."""
-        read = [(path, *sides) for path, sides in self._edits.items() if path not in self._broken]
-        changed = [node for sides in read for node in changed_nodes(*sides)]
-        return self.of(changed, texts)
+        return self.of([*self._changed()], texts)
+
+    def misfits(self) -> list[Concern]:
+        """Return the calls that no longer fit what the edits change, and imports of what is gone."""
+        found = list[Concern]()
+        for node in self._changed():
+            for row in self._rows(node):
+                found += self._misfits(node, row, self._concern(node, row))
+            found += self._imports(node) if node.how == "gone" else ()
+        return [*dict.fromkeys(found)]
+
+    def _changed(self) -> Iterator[ChangedNode]:
+        for path, sides in self._edits.items():
+            yield from changed_nodes(path, *sides) if path not in self._broken else ()
 
     def of(self, changed: Sequence[ChangedNode], texts: Iterable[str]) -> Impact:
         """Return what changed nodes concern."""

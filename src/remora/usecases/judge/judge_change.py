@@ -25,6 +25,7 @@ from remora.tools.host.ruff.newer_syntax import newer_syntax
 from remora.tools.tree import ToolTree
 from remora.usecases.check.baseline import Baseline, without_known
 from remora.usecases.judge.change_trees import ChangeRequest, change_trees
+from remora.usecases.judge.unfit_calls import unfit_calls
 
 _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
@@ -129,6 +130,7 @@ def judge_change(
         unread = _find_unread(change, trees.unread)
         remarks.add(unread)
         if chosen:
+            remarks.add(unfit_calls(change))
             _ask_operations(project, change, observer.tell, remarks)
         python, why = (None, "") if static else project.find_python()
         if chosen or (python is not None and trees.files):
