@@ -21,9 +21,10 @@ from remora.judges.tests.hollow import (
     why_hollow,
 )
 from remora.judges.tests.mocks import why_mocked
+from remora.judges.tests.planted_faults import plant_faults
 from remora.judges.tests.repeated import duplicates, repeated_tests
 from remora.judges.tests.test_runs import Outcomes, run_tests
-from remora.judges.tests.written_test import changed_tests, lost_checks
+from remora.judges.tests.written_test import changed_tests, lost_checks, tests_in
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
@@ -427,8 +428,23 @@ def test_tests_import_from_a_folder_of_packages(
     (tmp_path / "python/tea/__init__.py").touch()
     test = "import tea\nfrom shop.cart import SIZE\n\n\ndef test_size():\n    assert SIZE == 3\n"
     (tmp_path / PATH).write_text(test)
-    found = run_tests(ToolTree(tmp_path, plain_python), [f"{PATH}::test_size"], HERE)
-    assert found.of(f"{PATH}::test_size") == "passed", found.problems
+    (tmp_path / "tests/test_end.py").write_text("import os\ndef test_end(): os._exit(0)\n")
+    ids = [f"{PATH}::test_size", "tests/test_end.py::test_end"]
+    found = run_tests(ToolTree(tmp_path, plain_python), ids, HERE)
+    assert found.of(ids[0]) == "passed", found.problems
+    assert found.problems["tests/test_end.py"] == "tests end their process"
+
+
+@pytest.mark.slow
+def test_a_test_that_reaches_no_function_is_not_late(added: Change) -> None:
+    """The other one detects the first fault, so that no other is tried."""
+    tests = tests_in(PATH, BEFORE.encode())[:2]
+    entered = {test.id: ["times.py:seconds"] for test in tests}
+    planted = plant_faults(added.after, tests, entered, lambda: False)
+    assert [(shown.asserted, shown.late) for shown in planted.values()] == [
+        (True, False),
+        (False, False),
+    ]
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.changed_behavior import lost_guards
 from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
-from remora.judges.judged_change import Change, Judged, Late, ReportedFinding, Unjudged
+from remora.judges.judged_change import LATE, Change, Judged, Late, ReportedFinding, Unjudged
 from remora.judges.tests.circumstances import (
     ELSEWHERE,
     HERE,
@@ -259,7 +259,8 @@ def _bound_to_user(
             yield Unjudged(what=test.id, why=why)
         else:
             why = here.problems.get(test.path) or "pytest does not find it"
-            yield Unjudged(what=test.id, why="it is skipped" if outcome else why)
+            why = "it is skipped" if outcome else why
+            yield Late(what=test.id) if why == LATE else Unjudged(what=test.id, why=why)
 
 
 def _by_faults(test: WrittenTest, planted: Planted | None) -> tuple[str, str]:

@@ -156,9 +156,9 @@ def _note(
     planted: Mapping[str, Planted],
 ) -> None:
     """Add what the faults of a function show to what is known of its tests."""
-    if result is None or (result.get("tried") or 0) < len(group.faults):
+    if result is None:
         for name in group.order["ids"]:
-            planted[name].late = not planted[name].asserted
+            planted[name].late = True
     if result is None or result.get("problem") or not result.get("swapped"):
         return
     reaching = {name.partition("[")[0] for name in result.get("reaching") or ()}
@@ -173,4 +173,6 @@ def _note(
             planted[name].asserted |= how == "asserted"
             planted[name].raised |= how == "raised"
     for name in reaching & planted.keys():
+        is_whole = (result.get("tried") or 0) == len(group.faults)
+        planted[name].late |= not (is_whole or planted[name].asserted)
         planted[name].passed += (result.get("tried") or 0) - len(failing.get(name, ()))

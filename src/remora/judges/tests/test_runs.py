@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from remora.judges.judged_change import LATE
 from remora.judges.runner.orders import test_order
-from remora.judges.runner.parent import Circumstances, run_in_child
+from remora.judges.runner.parent import DIED, Circumstances, run_in_child
 from remora.tools.host.module_names import import_roots
 from remora.tools.tree import ToolTree
 
@@ -82,7 +83,9 @@ def run_tests(
     for number, path in enumerate(files):
         found = results.of(number)
         if found is None:
-            problems[path] = f"the tests take longer than {_SECONDS:.0f} seconds"
+            slow = f"the tests take longer than {orders[number]['seconds']:.0f} seconds"
+            why = DIED if results.has_died(number) else LATE
+            problems[path] = slow if results.is_late(number) else why
             continue
         problem = found.get("problem") or next(iter(found.get("failed") or ()), "")
         problems[path] = str(problem)
