@@ -103,10 +103,12 @@ class TakenOut(msgspec.Struct, frozen=True, kw_only=True):
 
     `kept` contains the numbers of the hunks that are still proposed, counted from 1. `findings`
     contains the findings, each as `{code, message, line}`, that the change set fixed in the others.
+    `gates` contains the names of the gates, which older records do not have.
     """
 
     agent_id: str
     kept: tuple[int, ...] = ()
+    gates: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     findings: tuple[dict[str, Any], ...] = ()
 
@@ -124,6 +126,10 @@ class Gates(Payload, frozen=True, kw_only=True):
     taken_out: tuple[TakenOut, ...] = ()
     proof: str = ""
     seconds: float = 0.0
+
+    def taken_from(self, gate: str) -> int:
+        """Return the number of change sets from which a gate took out something."""
+        return sum(gate in taken.gates for taken in self.taken_out)
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):

@@ -1,6 +1,5 @@
 """The page of an agent: its result, and its turns as a conversation."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -10,11 +9,12 @@ from starlette.responses import Response
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError
-from remora.memory.events import GateResult
+from remora.memory.events import Gates
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.job_fold import read_job
-from remora.runs.records.job_view import JobView, ReviewState
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import with_review
 from remora.runs.report.job_texts import done_summary
 from remora.statuses import RUNNING
 from remora.trace.read.reader import read_events, typed_payload
@@ -67,7 +67,7 @@ class JobResult(NamedTuple):
     """What an agent's job came to."""
 
     job: JobView
-    gates: Sequence[GateResult]
+    gates: Gates | None
     diff: str
 
 
@@ -83,13 +83,11 @@ def _result(agent: AgentRecord) -> JobResult | None:
         end = counting.ends.get(agent.agent_id)
         if own is None or end is None:
             return None
-        job = read_job(agent.project.trace, own, end)
-        job = replace(
-            job,
-            review=ReviewState(state=counting.review(agent.agent_id)),
-            proposal=replace(job.proposal, proof=counting.proofs.get(agent.agent_id, "")),
-        )
-        gates = counting.gates.results if counting.gates and job.proposal.changes else ()
+        job = with_review(read_job(agent.project.trace, own, end), counting)
+        gates = counting.gates if job.proposal.changes else None
+        if gates is not None:
+            taken = tuple(t for t in gates.taken_out if t.agent_id == agent.agent_id)
+            gates = replace(gates, taken_out=taken)
         return JobResult(job, gates, job_diff(agent.project, job))
     return None
 

@@ -16,7 +16,7 @@ from remora.code.syntax.diff_parts import DiffLine, Part, diff_lines
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.memory.canonical import json_text
-from remora.statuses import STATUSES, UNDECIDED, proven_text
+from remora.statuses import STATUSES, TEST_GATE, UNDECIDED, proven_text
 from remora.text import age_text, count, size_text
 from remora.web.addresses import PageLinks
 from remora.web.value_view import (
@@ -34,7 +34,7 @@ POLICY = (
 )
 _STATES = (
     *("verified", "failed", "error", "interrupted", "damaged", "running"),
-    *("success", "partial", "conflict", "accepted"),
+    *("success", "partial", "conflict", "accepted", "taken_out"),
 )
 """States that have a colour in `static/page.css`."""
 _TAGS = {"keyword": "b", "string": "i", "comment": "i"}
@@ -95,7 +95,12 @@ def templates() -> Environment:
         "brief": _brief,
         "number": lambda value: f"{value:,}",
     }
-    found.globals |= {"count": count, "STATUSES": STATUSES, "UNDECIDED": UNDECIDED}
+    found.globals |= {
+        "count": count,
+        "STATUSES": STATUSES,
+        "UNDECIDED": UNDECIDED,
+        "TEST_GATE": TEST_GATE,
+    }
     return found
 
 

@@ -68,7 +68,7 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int) 
         done=", ".join(phrase.brief for phrase in phrases_of(sums)),
         model=used_model(view),
         results=_results(view),
-        ticks=view.gates.results if view.gates else (),
+        gates=view.gates,
         notes=[unread] if unread else [],
         rows=[*job_rows(shown, _causes(project, shown))],
         summary=done_summary,

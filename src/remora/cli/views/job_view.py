@@ -7,11 +7,11 @@ from itertools import groupby
 from remora.cli.app.output import color_word, wrap_text
 from remora.ids import MODULE, split_node_key
 from remora.operations.base import is_lint_code
-from remora.runs.records.findings import counts_as_done, done_text, fixed_and_left, written_text
+from remora.runs.records.findings import done_text, fixed_and_left
 from remora.runs.records.totals import Document
+from remora.runs.report.job_texts import work_text
 from remora.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, STALE, proven_text, status_text
 from remora.text import count, escape_line
-from remora.workspaces.copy.changes import hunks_text
 
 SAME_CHANGE = "the retry produced the same change as before"
 _LONGEST = 32
@@ -165,15 +165,7 @@ def _work_text(job: Document) -> str:
     """
     if not job["turns"]:
         return str(job.get("work", ""))
-    known = fixed_and_left(job)
-    work = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
-    if job.get("written"):
-        work = f"accepted: {written_text(job['written'])}"
-    if job.get("rest"):
-        work += f" · pending: {hunks_text(job['rest'])}"
-        work += "" if job["whole"] else "; others are rejected or reverted"
-    if job.get("present"):
-        work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
+    work = work_text(job) or ("" if fixed_and_left(job) else count(job["turns"], "turn"))
     by_others = {
         who: number for who, number in job["decided_by"].items() if number and who != "rule"
     }

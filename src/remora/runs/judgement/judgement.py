@@ -267,6 +267,7 @@ class Judgement:
         return TakenOut(
             agent_id=agent_id,
             kept=tuple(sorted(kept)),
+            gates=tuple(dict.fromkeys(name for name, _ in self._reasons[agent_id])),
             reasons=tuple(clean(list(starmap(_reason, self._reasons[agent_id].items())))),
             findings=tuple(clean(msgspec.to_builtins(back))),
         )

@@ -364,22 +364,29 @@ def _read_jobs(
             job = read_job(folder, start, end, hashed=hashed)
         if unsafe and NEEDS_UNSAFE in job.findings.remaining:
             job = _with_unsafe_permitted(job)
-        job = _with_judgement(job, counting)
-        review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
-        if review in UNDECIDED and job.status != VERIFIED:
-            review, last = "", None  # an unreadable change set cannot be reviewed
-        elif review in UNDECIDED and job.changed_by_user:
-            review = STALE
-        accepted = last if last is not None and last.verdict == ACCEPTED else None
-        state = ReviewState(
-            state=review,
-            verdict="" if last is None else last.verdict,
-            branch=None if last is None else last.branch,
-            feedback=None if last is None else last.feedback,
-            written=None if accepted is None else accepted.written,
-            present=() if accepted is None else accepted.present,
-            is_whole=_is_whole(last, counting.left(agent_id), counting.taken_out.get(agent_id)),
-            left=counting.left(agent_id) if review in UNDECIDED else (),
-            conflicts=tuple(last.detail) if last is not None else (),
-        )
-        yield replace(job, nodes=nodes.get((job.operation, job.node_id)), review=state)
+        job = with_review(job, counting)
+        yield replace(job, nodes=nodes.get((job.operation, job.node_id)))
+
+
+def with_review(job: JobView, counting: CurrentAttempts) -> JobView:
+    """Return the job with the verdicts of gates and users in its run's events."""
+    agent_id = job.agent_id
+    job = _with_judgement(job, counting)
+    review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
+    if review in UNDECIDED and job.status != VERIFIED:
+        review, last = "", None  # an unreadable change set cannot be reviewed
+    elif review in UNDECIDED and job.changed_by_user:
+        review = STALE
+    accepted = last if last is not None and last.verdict == ACCEPTED else None
+    state = ReviewState(
+        state=review,
+        verdict="" if last is None else last.verdict,
+        branch=None if last is None else last.branch,
+        feedback=None if last is None else last.feedback,
+        written=None if accepted is None else accepted.written,
+        present=() if accepted is None else accepted.present,
+        is_whole=_is_whole(last, counting.left(agent_id), counting.taken_out.get(agent_id)),
+        left=counting.left(agent_id) if review in UNDECIDED else (),
+        conflicts=tuple(last.detail) if last is not None else (),
+    )
+    return replace(job, review=state)
