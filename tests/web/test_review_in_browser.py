@@ -31,7 +31,11 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
         expect(page.locator("#viewed")).to_have_text(", 1 of 1 viewed")
         expect(page.locator(".hunk-lines").last).to_be_hidden()
         page.keyboard.press("v")
-        page.get_by_label("hunk 1 of 2").uncheck()
+        for key in ("s", "n", "Escape", "y"):
+            page.keyboard.press(key)
+        expect(page.locator(".verdict .problem")).to_have_text(re.compile("Check a hunk first"))
+        for key in ("J", "J", "Space"):
+            page.keyboard.press(key)
         expect(page.locator("button[value=accept]")).to_have_text(re.compile("1 of 2 hunks"))
         page.keyboard.press("y")
         expect(page.locator(".message")).to_contain_text("1 change accepted")

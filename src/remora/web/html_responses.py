@@ -18,6 +18,7 @@ from remora.ids import display_name
 from remora.memory.canonical import json_text
 from remora.statuses import STATUSES, TEST_GATE, UNDECIDED, proven_text
 from remora.text import age_text, count, size_text
+from remora.tools.host.ruff.rules import with_name
 from remora.web.addresses import PageLinks
 from remora.web.value_view import (
     breakable,
@@ -37,6 +38,7 @@ _STATES = (
     *("success", "partial", "conflict", "accepted", "taken_out"),
 )
 """States that have a colour in `static/page.css`."""
+_CODE = re.compile(r"\b[A-Z]+\d+\b")
 _TAGS = {"keyword": "b", "string": "i", "comment": "i"}
 """Elements for the syntax in a line of a diff."""
 _BEGINS = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)")
@@ -83,6 +85,7 @@ def templates() -> Environment:
         "line": visible_line,
         "diff_html": diff_html,
         "with_code": with_code,
+        "with_rule_names": lambda text: _CODE.sub(lambda code: with_name(code[0]), text),
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
         "time": _time,

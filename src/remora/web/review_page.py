@@ -38,7 +38,7 @@ from remora.web.session import Session
 from remora.web.verdict_queue import VerdictQueue
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.copy.changes import hunks_text
-from remora.workspaces.hunks import ChangeHunk, separate_hunks
+from remora.workspaces.hunks import ChangeHunk, hunk_count, separate_hunks
 
 _MAX_FORM = 1_000_000
 """Bytes of a form."""
@@ -83,6 +83,8 @@ class ShownChange(NamedTuple):
     summary: str
     """What the change set fixes, and what it leaves."""
     groups: list[list[ChangeHunk]]
+    of: int
+    """The number of its hunks with those that are decided or were taken out."""
     problem: str
     """Why its hunks cannot be shown, or an empty string."""
     next: str
@@ -272,9 +274,10 @@ def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownCh
         conflicts = conflicts_now(project, change.patches)
         others = conflicting_jobs(project, view, job) if conflicts else []
     except RemoraError as error:
-        return ShownChange(job, done_summary(job), [], error.with_hint, after)
+        return ShownChange(job, done_summary(job), [], 0, error.with_hint, after)
     groups = separate_hunks(labelled_hunks(change.whole, job, change.hunks))
-    return ShownChange(job, done_summary(job), groups, "", after, conflicts, others)
+    of = hunk_count(change.whole)
+    return ShownChange(job, done_summary(job), groups, of, "", after, conflicts, others)
 
 
 def _part(job: JobView) -> str:
@@ -285,7 +288,8 @@ def _part(job: JobView) -> str:
     if written.edited:
         return "with your edits"
     left = len(job.review.left) or written.of - len(written.hunks)
-    where = "pending" if job.review.left else "left out"
+    where = "taken out by the checks" if job.review.is_whole else "left out"
+    where = "pending" if job.review.left else where
     return f"{len(written.hunks)} of {count(written.of, 'hunk')}; {left} {where}"
 
 

@@ -10,18 +10,38 @@ let current = -1;
 function select(place) {
   if (!changes.length) return;
   current = Math.min(changes.length - 1, Math.max(0, place));
-  changes[current].focus();
-  changes[current].scrollIntoView({ block: "nearest" });
+  changes[current].focus({ preventScroll: true });
+  show(changes[current]);
 }
 
-function press(verb) {
-  changes[current]?.querySelector(`button[value=${verb}]`)?.click();
+function show(part) {
+  part.scrollIntoView({ block: part.offsetHeight > innerHeight / 2 ? "start" : "nearest" });
+}
+
+function selectHunk(step) {
+  const hunks = [...document.querySelectorAll(".change-set:not(.folded) fieldset")];
+  const at = hunks.indexOf(document.activeElement.closest("fieldset"));
+  const first = hunks.findIndex((hunk) => changes[current]?.contains(hunk));
+  const hunk = hunks[at < 0 ? first : at + step];
+  hunk?.querySelector("input, pre").focus({ preventScroll: true });
+  if (hunk) show(hunk);
+}
+
+function accept() {
+  const button = changes[current]?.querySelector("button[value=accept]");
+  if (button && !button.disabled) return button.click();
+  const row = changes[current]?.querySelector(".verdict");
+  row?.querySelector(".problem")?.remove();
+  row?.append(problem(button ? "Check a hunk first, or reject the change." : "This change cannot be accepted now."));
+  row?.scrollIntoView({ block: "nearest" });
 }
 
 const keys = {
   j: () => select(current + 1),
   k: () => select(current - 1),
-  y: () => press("accept"),
+  J: () => selectHunk(1),
+  K: () => selectHunk(-1),
+  y: accept,
   n: () => changes[current]?.querySelector("[name=reason]")?.focus(),
   c: () => keys.n(),
   v: () => changes[current]?.querySelector(".viewed input").click(),
@@ -50,7 +70,7 @@ document.addEventListener("keydown", (event) => {
   if (event.target.matches("input:not([type=checkbox]), select")) return;
   if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
   event.preventDefault();
-  if (event.repeat && !"jk".includes(event.key)) return;
+  if (event.repeat && !"jkJK".includes(event.key)) return;
   keys[event.key]();
 });
 
@@ -59,6 +79,7 @@ for (const [place, change] of changes.entries()) {
   change.addEventListener("focusin", () => { current = place; });
   const reason = change.querySelector("[name=reason]");
   reason?.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") change.focus({ preventScroll: true });
     if (event.key !== "Enter") return;
     event.preventDefault();
     change.querySelector("button[value=reject]").click();
@@ -69,8 +90,9 @@ for (const [place, change] of changes.entries()) {
     const hunks = (some) => some.reduce((sum, box) => sum + box.value.split(" ").length, 0);
     const checked = hunks(boxes.filter((box) => box.checked));
     change.querySelector("button[value=accept]").disabled = checked === 0;
+    change.querySelector(".verdict .problem")?.remove();
     const what = change.querySelector(".what");
-    if (boxes.length > 1) what.textContent = checked === hunks(boxes) ? "all hunks" : `${checked} of ${hunks(boxes)} hunks`;
+    if (boxes.length > 1) what.textContent = checked === Number(what.dataset.of) ? "all hunks" : `${checked} of ${what.dataset.of} hunks`;
   });
 }
 
@@ -147,5 +169,8 @@ document.addEventListener("submit", (event) => {
 
 // after a verdict, the address names the change set that comes next
 const next = changes.findIndex((change) => `#${change.id}` === location.hash);
-if (next > 0) select(next);
+if (next > 0) {
+  changes[next].before(...document.querySelectorAll(".message"));
+  select(next);
+}
 else (changes[0] ?? decided)?.focus({ preventScroll: true });
