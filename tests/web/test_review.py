@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copy
 from threading import Event
 from typing import Any
 
@@ -247,8 +248,15 @@ def test_only_the_change_sets_that_were_shown_are_accepted_together(
         assert "import os" in (two / "b.py").read_text()
 
 
-def test_a_run_of_another_installation_is_not_reviewed(project: Path, tmp_path: Path) -> None:
+def test_a_run_of_another_installation_is_listed_and_not_reviewed(
+    project: Path, tmp_path: Path
+) -> None:
     with client_of(project, tmp_path / "other") as stranger:
         answer = stranger.get(address_of(project))
         assert answer.status_code == 400
         assert "--trust-run" in answer.text
+        (run,) = project.glob(".agentfs/runs/*.jsonl")
+        copy(run, run.with_name("99991231-000000-000000.jsonl"))  # a newer one
+        assert "2 changes of 2 runs wait for your decision." in stranger.get("/").text
+        listed = stranger.get("/?start=1").text
+        assert "1 change of 1 run waits for your decision in the 1 run of this page." in listed

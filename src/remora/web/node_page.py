@@ -106,7 +106,7 @@ def _source(project: ProjectRecords, node: NodeState) -> list[str]:
 def _jobs_on(project: ProjectRecords, key: str) -> Iterator[PastJob]:
     """Yield the jobs on a node, or on its whole file, in the newest runs."""
     module = f"node:{split_node_key(key)[0]}:{MODULE}"
-    for line in list_run_lines(project.trace)[: -_RUNS - 1 : -1]:
+    for line in list_run_lines(project.trace, slice(-_RUNS, None))[::-1]:
         try:
             view = read_run(project, line.run_id, details=False)
         except RemoraError:

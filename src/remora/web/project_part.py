@@ -19,7 +19,8 @@ from remora.usecases.judge.change_trees import unnamed_change
 from remora.usecases.look_at_project import plans_of_some
 from remora.web.html_responses import page
 
-_MOST_FILES = 8
+_MOST_FILES, _MOST_RUNS = 8, 50
+"""Files with work that are named, and newest runs that are read for the verdicts on a model."""
 
 
 def project_part(invocation: Invocation, _request: Request) -> Response:
@@ -38,7 +39,8 @@ def project_part(invocation: Invocation, _request: Request) -> Response:
     for (path, name), number in work.most_common():
         files.setdefault(path, {})[name] = number
     model = _model(invocation, project)
-    runs = [run for run in list_run_lines(project.trace) if model and run.model == model]
+    newest = list_run_lines(project.trace, slice(-_MOST_RUNS, None)) if model else []
+    runs = [run for run in newest if run.model == model]
     return page(
         "project.html",
         change=unnamed_change(project.root),
@@ -49,6 +51,7 @@ def project_part(invocation: Invocation, _request: Request) -> Response:
         accepted=sum(run.accepted for run in runs),
         decided=sum(run.accepted + run.rejected + run.reverted for run in runs),
         runs=len(runs),
+        most_runs=_MOST_RUNS,
         hub=control.status(hub_paths_of(invocation, HubTarget())),
     )
 

@@ -37,6 +37,7 @@ def runs_page(invocation: Invocation, request: Request) -> Response:
     return page(
         "runs.html",
         project=project,
+        start=start,
         runs=runs,
         open=[run for run in runs if run.is_open],
         earlier=start + _RUNS if sum(1 for _ in project.trace.run_streams()) > start + _RUNS else 0,
