@@ -23,6 +23,11 @@ def test_more_of_a_problem_is_worse_and_a_moved_one_is_the_same() -> None:
     swapped = problems(["a.py:3:1: E501 Line too long (90 > 88)", "b.py:4: arg-type expects int"])
     assert worse(before, swapped) == ["b.py: arg-type expects int"]
     assert worse(before, {}) == []
+    longer = problems(
+        ["a.py:3:1: E501 Line too long (90 > 88)", "a.py:7:1: E501 Line too long (99 > 88)"]
+    )
+    (told,) = worse(before, longer)
+    assert (told, getattr(told, "lines", ())) == ("a.py: E501 Line too long (99 > 88)", (7,))
     said = "a.py:3:1: Cannot use t-strings on Python 3.9 (syntax was added in Python 3.14)"
     assert worse({}, problems([said])) == [said.replace(":3:1", "")]
     one, three = problems(["a.py:3:1: F401"]), problems([f"a.py:{line}:1: F401" for line in "345"])

@@ -95,6 +95,25 @@ def test_new_problems_are_worse(
         assert found[name][0].startswith(start)
 
 
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({"pyproject.toml": "[project]\nextra = ['flake8>=7', 'black ; extra == 1', 'isort']\n"}, ()),
+        ({"requirements-dev.txt": "flake8\nblack==24\n", ".github/workflows/a.yml": "pip install isort"}, ()),
+        ({"tox.ini": "[testenv]\ndeps =\n  flake8\n  black\ncommands =\n  isort .\n"}, ["isort"]),
+        ({"tox.ini": "[flake8]\nignore = E1\n", "setup.cfg": "[isort]\n"}, ["flake8", "isort"]),
+        ({"Makefile": "\tpip install black && black .\n", "pyproject.toml": "x = ['flake8 a']\n"}, ["flake8", "black"]),
+    ],
+)  # fmt: skip
+def test_a_tool_that_is_only_installed_is_no_gate(
+    tmp_path: Path, settings: dict[str, str], names: list[str]
+) -> None:
+    write(tmp_path, settings)
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    gates, _ = find_gates(FileTree(tmp_path), [], python)
+    assert [gate.name for gate in gates if gate.name not in ("imports", "pytest")] == [*names]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "name"),

@@ -1,8 +1,8 @@
 """A gate: something of the project, such as its tests, that a change may not make worse."""
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,32 +47,35 @@ class UnstartedError(HostError):
 
 
 class PlacedText(str):
-    """Problem that a checker reports, without numbers that move."""
+    """Problem that a checker reports. Without numbers that move, it is a level's name."""
 
-    __slots__ = ("lines",)
+    __slots__ = ("lines", "said")
     lines: tuple[int, ...]
     """The lines in which it was reported."""
+    said: tuple[str, ...]
+    """The message in each of these lines, with its numbers."""
 
     @classmethod
-    def at(cls, lines: Iterable[int], text: str) -> "PlacedText":
-        """Return a problem with its lines."""
+    def at(cls, places: Sequence[tuple[int, str]], text: str) -> "PlacedText":
+        """Return a problem with its lines, and with the message in each of them."""
         placed = cls(text)
-        placed.lines = tuple(lines)
+        placed.lines, placed.said = zip(*places, strict=True)
         return placed
 
 
 def problems(texts: Iterable[str]) -> Levels:
     """Return the problems that a checker reports, without lines and other numbers that move."""
-    lines = defaultdict[str, list[int]](list)
+    found = defaultdict[str, list[tuple[int, str]]](list)
     for text in texts:
         place = _PLACE.search(text)
         line = int(place[0].split(":")[1]) if place else 1
-        lines[_NUMBER.sub("N", _PLACE.sub("", text))].append(line)
-    return {PlacedText.at(places, text): -len(places) for text, places in lines.items()}
+        said = _PLACE.sub("", text)
+        found[_NUMBER.sub("N", said)].append((line, said))
+    return {PlacedText.at(places, text): -len(places) for text, places in found.items()}
 
 
 def worse(base: Levels, after: Levels) -> list[str]:
-    """Return what is worse in `after` than in `base`, in words."""
+    """Return what is worse in `after` than in `base`, in words. A problem has its real message."""
     sentences = []
     placed = {what: what for what in after}  # the key of `after` has its line
     for what in {**base, **after}:
@@ -81,9 +84,20 @@ def worse(base: Levels, after: Levels) -> list[str]:
             sentences.append(f"{what} {'is skipped' if now else 'is no longer collected'}")
         elif now < before:
             text, times = placed.get(what, what), before - now
-            lines = text.lines if isinstance(text, PlacedText) else (1,)
-            sentences.append(text if times == 1 else PlacedText.at(lines, f"{text} (x{times})"))
+            more = f" (x{times})" if times > 1 else ""
+            sentences.append(_real_text(what, text, more) or f"{text}{more}")
     return sentences
+
+
+def _real_text(before: str, after: str, more: str) -> PlacedText | None:
+    """Return the message of a problem whose numbers are new, or else of its first place."""
+    if not isinstance(after, PlacedText):
+        return None
+    known = before.said if isinstance(before, PlacedText) and before is not after else ()
+    new = Counter(after.said) - Counter(known)
+    said = next(iter(new), after.said[0])
+    places = [*zip(after.lines, after.said, strict=True)]
+    return PlacedText.at(places if more else [at for at in places if at[1] == said], said + more)
 
 
 def compared(first: Levels, second: Levels) -> tuple[Levels, list[str]]:

@@ -40,6 +40,10 @@ _MISTAKES = (
     "ruff check --isolated --no-fix --no-cache --output-format=pylint --select={},F811 "
     "--target-version=py3{} ."
 )
+_REQUIRED = re.compile(
+    r"(?m)\binstall\b(?:\\\n|[^\n&|;])*|^(?:deps|requires|\w+_requires?)\s*=.*(?:\n[ \t]+\S.*)*"
+)
+"""What is installed, in a command or in a setting of tox, runs nothing."""
 _ONE_LINE = {"RUFF_OUTPUT_FORMAT": "concise"}
 """Lets `ruff format` print a line for each file. Versions before 0.12 do so, without an option."""
 
@@ -184,11 +188,10 @@ def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate
     Without an interpreter there is only ruff. It is Remora's own if the environment has none.
     """
     own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
-    texts = "\n".join(text for _, text in settings_texts(place))
+    settings = {path: _REQUIRED.sub("", text) for path, text in settings_texts(place)}
+    texts = "\n".join(settings.values())
     for tool in STYLE_TOOLS:
-        is_named = re.search(
-            rf"\btool\.{tool.pattern}\b|(?<![\w.-]){tool.pattern}(?![\w.-])", texts
-        )
+        is_named = any(_is_used(tool, path, text) for path, text in settings.items())
         used = [python] if python else []
         used += [own] if tool.module == "ruff" else []
         if used and (is_named or any(map(place.files.exists, tool.files))):
@@ -198,6 +201,18 @@ def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate
                 command += f" {shlex.join(rule_choice(place, '', (DEFAULT,)).options)}"
             fitting = tool._replace(command=command)
             yield Gate(tool.name, tool.name, partial(_style_problems, fitting, used))
+
+
+def _is_used(tool: StyleTool, path: str, text: str) -> bool:
+    """Return True if a file configures a tool or runs it. A requirement does neither."""
+    section = rf"(?m)\btool\.{tool.pattern}\b|^\[(?:tool:)?{tool.pattern}\b"
+    if path.endswith((".txt", "setup.cfg")):
+        return path == "setup.cfg" and re.search(section, text) is not None
+    if path == "pyproject.toml":  # scripts have more words than requirements
+        section += rf"|[\"';&]\s*(?:python -m )?{tool.pattern} +[\w./-]"
+    else:
+        section += rf"|(?<![\w.-]){tool.pattern}(?![\w.-]|\s*[<>=~!]=)"
+    return re.search(section, text) is not None
 
 
 def _checked_paths(tool: StyleTool, texts: str, place: FileTree) -> str:
