@@ -24,7 +24,7 @@ from remora.judges.tests.mocks import why_mocked
 from remora.judges.tests.planted_faults import plant_faults
 from remora.judges.tests.repeated import duplicates, repeated_tests
 from remora.judges.tests.test_runs import Outcomes, run_tests
-from remora.judges.tests.written_test import changed_tests, lost_checks, tests_in
+from remora.judges.tests.written_test import changed_tests, lost_checks
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
@@ -438,7 +438,7 @@ def test_tests_import_from_a_folder_of_packages(
 @pytest.mark.slow
 def test_a_test_that_reaches_no_function_is_not_late(added: Change) -> None:
     """The other one detects the first fault, so that no other is tried."""
-    tests = tests_in(PATH, BEFORE.encode())[:2]
+    tests = [*changed_tests(change("", BEFORE, PATH))][:2]
     entered = {test.id: ["times.py:seconds"] for test in tests}
     planted = plant_faults(added.after, tests, entered, lambda: False)
     assert [(shown.asserted, shown.late) for shown in planted.values()] == [
