@@ -11,6 +11,7 @@ case $1:$event in
   stop:* | edit:*.py*) ;;
   *) exit 0 ;;
 esac
+# 55 s for faults (decision): slow tests may take longer, and the hook ends after 180 s
 how="--seconds 55" && [ "$1" = edit ] && how=--static
 remarks=$(remora --quiet judge $how --color never 2>/dev/null)
 [ $? -eq 1 ] || exit 0 # 1: there are remarks; other codes are not about the change

@@ -1,7 +1,7 @@
 """A change to judge, and the judgement of an operation."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -67,8 +67,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The user's variables."""
     seconds: float = 50.0
     """The time after which nothing more is tried."""
-    reaching: list[str] = []
-    """The pytest IDs of the tests that it reaches, nearest first, once all tests take too long."""
+    reaching: Sequence[str] = ()
+    """The pytest IDs of the tests that it reaches, nearest first, if all tests take too long."""
 
     def left(self, begun: float) -> float:
         """Return how many seconds are left: at least a third of those that slow tests took."""
@@ -90,6 +90,13 @@ class Late(Unjudged, frozen=True, kw_only=True):
     """What there was no time for."""
 
     why: str = LATE
+
+
+class Unreached(Late, frozen=True, kw_only=True):
+    """The tests that do not run because all take too long, and the `reaching` ones that do."""
+
+    what: str = "tests that the change is not seen to reach"
+    reaching: Sequence[str]
 
 
 class Untested(Unjudged, frozen=True, kw_only=True):

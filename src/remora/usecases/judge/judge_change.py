@@ -15,7 +15,7 @@ from remora.code.syntax.source import parse_error
 from remora.config.user_folders import make_private
 from remora.files.file_lock import try_lock
 from remora.ids import file_of_key, split_node_key
-from remora.judges.judged_change import Change, Late, ReportedFinding, Unjudged, Untested
+from remora.judges.judged_change import Change, Late, ReportedFinding, Unjudged, Unreached, Untested
 from remora.operations.base import Report
 from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.project import Project
@@ -29,8 +29,6 @@ from remora.usecases.judge.unfit_calls import unfit_calls
 
 _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
-_LEAST_SECONDS = 20.0
-"""With less time, a busy machine does not start the tests often enough (decision)."""
 _STATIC_GATES_S = 60.0
 """Time for linters and type checkers if no code runs (decision: a minute on a busy machine; with 20 s,
 a type checker was left 0.3 s)."""
@@ -90,7 +88,7 @@ class _Remarks:
 
 
 class JudgeObserver(NamedTuple):
-    """What gets the words for what is done now, and each remark when it is found."""
+    """Functions that show progress: what is done now, and each remark when it is found."""
 
     tell: Callable[[str], None]
     show: Callable[[Problem], None] = lambda _: None
@@ -134,7 +132,7 @@ def judge_change(
             _ask_operations(project, change, observer.tell, remarks)
         python, why = (None, "") if static else project.find_python()
         if chosen or (python is not None and trees.files):
-            after, ends = ToolTree(trees.after, python), begun + max(seconds, _LEAST_SECONDS)
+            after, ends = ToolTree(trees.after, python), begun + seconds
             left = _STATIC_GATES_S if python is None else ends - time.monotonic()
             change = msgspec.structs.replace(change, after=after, seconds=left)
             _run(project, change, observer.tell, remarks)
@@ -175,8 +173,11 @@ def _run(project: Project, change: Change, tell: Callable[[str], None], remarks:
     remarks.add(_worse_gates(project, change, tell))
     if change.after.python is not None and change.files:
         left = change.left(begun)
+        narrowed = (part for part in remarks.unjudged if isinstance(part, Unreached))
+        reaching = [test for part in narrowed for test in part.reaching]
+        change = msgspec.structs.replace(change, seconds=left, reaching=reaching)
         with change.after.within(left + _GRACE_S):
-            _ask_operations(project, msgspec.structs.replace(change, seconds=left), tell, remarks)
+            _ask_operations(project, change, tell, remarks)
 
 
 def _with_problem(

@@ -20,7 +20,7 @@ from remora.judges.gates.code_gates import failing, test_file
 from remora.judges.gates.gate import Gate, Levels, PlacedText, SlowGateError, UnstartedError, worse
 from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate, results_gate
 from remora.judges.gates.values_gate import ValuesGate
-from remora.judges.judged_change import LATE, Change, Late, Unjudged, Untested
+from remora.judges.judged_change import LATE, Change, Late, Unjudged, Unreached, Untested
 from remora.judges.tests.written_test import tests_in
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
@@ -93,13 +93,10 @@ def _judged(gate: Gate, change: Change, ends: float, last: float) -> Iterator[st
         try:
             yield from _find_worse(gate, change, soon if gate.name == TEST_GATE else ends)
         except SlowGateError:
-            if gate.name != TEST_GATE:
+            if gate.name != TEST_GATE or not (reaching := _reaching_tests(change)):
                 raise
-            change.reaching.extend(_reaching_tests(change))
-            if not change.reaching:
-                raise
-            yield from _find_worse(gate, change, last, change.reaching)
-            yield Late(what="tests that the change is not seen to reach")
+            yield Unreached(reaching=reaching)
+            yield from _find_worse(gate, change, last, reaching)
     except HostError as error:
         is_late = isinstance(error, SlowGateError)
         kind = Untested if isinstance(error, UnstartedError) else Unjudged
