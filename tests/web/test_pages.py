@@ -279,6 +279,7 @@ def test_what_is_left_out_of_lists_is_named(
     monkeypatch.setattr("remora.web.node_page._MOST_FOUND", 1)
     assert "and more: add a word" in pages.get("/nodes?name=price").text
     assert "and more" not in pages.get("/nodes?name=price tot").text
+    assert pages.get("/nodes?name=total", follow_redirects=False).status_code == 303
 
 
 def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path: Path) -> None:
@@ -287,7 +288,7 @@ def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path
     write(root, {"shop.py": source.format("first")})
     with client_of(root, tmp_path / "home") as client:
         judged = client.get("/judge").text
-        assert "1 remark on 1 changed Python file" in judged
+        assert "1 remark on 1 changed Python file; tests have not run" in judged
         assert (
             '<span class="chosen"><span class="number">4</span>     :param first: the &lt;i&gt;'
             in judged

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -85,6 +86,7 @@ def templates() -> Environment:
         "line": visible_line,
         "diff_html": diff_html,
         "with_code": with_code,
+        "find_link": find_link,
         "with_rule_names": lambda text: _CODE.sub(lambda code: with_name(code[0]), text),
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
@@ -164,6 +166,13 @@ def diff_html(diff: str) -> Markup:
         span = Markup('<span class="{}" data-old="{}" data-new="{}">{}</span>')
         html.append(span.format(line.kind, *numbers, _diff_line(line) or " "))
     return Markup("").join(html)
+
+
+def find_link(name: str, shown: str = "") -> Markup:
+    """Return a link to the page of a function, a file or a test such as `tests/a.py::test_b[1]`."""
+    query = display_name(name).partition("[")[0].replace("::", ":", 1).replace("::", ".")
+    link = Markup('<a href="/nodes?name={}">{}</a>')
+    return link.format(quote(query, safe=""), visible_line(shown or display_name(name)))
 
 
 def _diff_line(line: DiffLine) -> Markup:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
@@ -17,7 +18,7 @@ from remora.errors import HostError, RemoraError
 from remora.hub.link_progress import why_unknown
 from remora.hub.node import NodeState
 from remora.hub.sources.node_lookup import answered
-from remora.ids import MODULE, split_node_key, unescape_path
+from remora.ids import MODULE, display_name, split_node_key, unescape_path
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
@@ -77,7 +78,15 @@ async def nodes_page(_invocation: Invocation, hub: SharedHub, request: Request) 
     if words:
         opened = await hub.opened()
         found = (await answered(opened.client.search(words, _MOST_FOUND + 1)))["nodes"]
+    exact = [key for key in (node["key"] for node in found) if words in _names(key)]
+    if len(exact) == 1:
+        return RedirectResponse(f"/nodes/{quote(exact[0], safe='')}", 303)
     return page("nodes.html", words=words, nodes=found[:_MOST_FOUND], more=found[_MOST_FOUND:])
+
+
+def _names(key: str) -> tuple[str, str]:
+    """Return the names that mean only this node if they have one match."""
+    return display_name(key), split_node_key(key)[1]
 
 
 async def reach_part(hub: SharedHub, request: Request) -> Response:

@@ -42,6 +42,13 @@ async function fill(box) {
 // parts are loaded after the first look, and what is folded when it is opened
 document.addEventListener("toggle", ({ target }) => { if (target.open && target.dataset.part) fill(target); }, true);
 
+// copies the text of the element that a button names
+document.addEventListener("click", async ({ target }) => {
+  if (!target.dataset.copy) return;
+  await navigator.clipboard.writeText(document.getElementById(target.dataset.copy).textContent);
+  target.textContent = "Copied";
+});
+
 /** Replace each badge by the server's verdict on the stream. */
 export async function showBadges() {
   for (const badge of document.querySelectorAll("[data-badge]")) {
