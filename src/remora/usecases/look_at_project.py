@@ -11,7 +11,7 @@ from remora.bootstrap.open_project import open_project
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import RemoraError
 from remora.files.project_files import project_files
-from remora.ids import NodeKey
+from remora.ids import NodeKey, display_name
 from remora.judges.gates.project_gates import NOT_INSTALLED, find_gates, is_installed
 from remora.models.provider import used_provider
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER
@@ -19,6 +19,7 @@ from remora.runs.execution.agent_settings import is_guided, selected_rules_of
 from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.planning.plan import AgentWithOptions, Plan, make_plan
 from remora.runs.project import Project
+from remora.runs.records.run_listing import list_run_lines
 from remora.runs.report.next_step import NextStep, model_step
 from remora.text import count
 from remora.tools.host.ruff.ruff import Ruff
@@ -30,6 +31,9 @@ from remora.usecases.judge.change_trees import unnamed_change
 _MOST_FILES, _MOST_BYTES = 50, 300_000
 """Python files, and bytes of them, that are planned to find a command (measured: 1 to 3 seconds of
 processor time in projects of 17 to 1,500 files, on a busy machine)."""
+
+_FEW = 3
+"""Jobs that are named instead of counted."""
 
 
 class ProjectLook(NamedTuple):
@@ -82,10 +86,13 @@ def look_at_project(invocation: Invocation) -> ProjectLook:
 def next_step(invocation: Invocation, project: Project, plan: Plan | None = None) -> NextStep:
     """Return the command that has a result.
 
-    That is `judge` for new work, `analyze` for what rules can fix, `analyze` with a model for what
+    That is `review` for pending changes of the newest run, `judge` for new work, `analyze` for what rules can fix, `analyze` with a model for what
     they cannot write, or else `judge` for the last commit. Without a plan, some files are planned;
     if they cannot be, the step says why.
     """
+    pending = sum(run.undecided for run in list_run_lines(project.trace, slice(-1, None)))
+    if pending:
+        return NextStep(("review",), f"{count(pending, 'change')} to review")
     change = unnamed_change(project.root)
     files = count(change.files, "changed Python file")
     judge = NextStep(("judge",), f"{files} since {change.since or 'the last commit'}")
@@ -96,9 +103,11 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
         for known in [plan] if plan else plans_of_some(invocation, project):
             if known.jobs:
                 unit = "finding" if known.findings else known.jobs[0].operation
+                names = [display_name(job.node_id) for job in known.jobs]
                 files = count(len({job.path for job in known.jobs}), "file")
+                where = ", ".join(names) if len(names) <= _FEW else files
                 number = count(known.findings or len(known.jobs), unit)
-                return NextStep(("analyze",), f"{number} to fix in {files}")
+                return NextStep(("analyze",), f"{number} to fix in {where}")
             left |= known.left_nodes
     except RemoraError as error:
         return NextStep(("analyze",), error.message, error.hint)

@@ -77,7 +77,7 @@ def test_settings_in_pyproject_are_not_configured_twice(root: Path, poor: Remora
 
 CLEAN = '"""Read."""\n'
 CASES = {
-    "import os\n": "1 finding to fix in 1 file; next: `remora analyze`",
+    "import os\n": "1 finding to fix in a.py; next: `remora analyze`",
     CLEAN + "\n\ndef read(path):\n    return open(path).read()\n": "1 docstring to write; next: ",
     CLEAN: "next: `remora hub index`",
 }
@@ -101,6 +101,10 @@ def test_remora_alone_names_the_command_that_has_a_result(
         git(root, "commit", "-q", "--allow-empty", "-m", "more")
         git(root, "checkout", "-q", "-b", "work")
     write(root, {"a.py": code + "# more\n"})
+    if code == "import os\n":
+        assert poor("analyze", "-o", "lint", cwd=root).code == 0
+        assert poor(cwd=root).out == "1 change to review; next: `remora review`\n"
+        assert poor("reject", "last", "--all", cwd=root).code == 0
     expected = "1 changed Python file since the last commit; next: `remora judge`"
     assert poor(cwd=root).out.startswith(expected)
     if code == CLEAN:
