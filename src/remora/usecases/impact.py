@@ -225,7 +225,7 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
     left_out, unknown = document.get("left_out", {}), document.get("unknown", "")
     there = {name for name in _LISTS if document[name]}.union(left_out)
     is_old = any(node.get("how") != "new" for node in document["changed"])
-    if is_old and there.isdisjoint(("callers", "misfits", "references")):
+    if is_old and there.isdisjoint(("callers", "misfits", "overrides", "references")):
         yield f"No known callers or references{' outside tests' if 'tests' in there else ''}"
     if unknown or (document["changed"] and "tests" not in there):
         yield f"Not all tests are known yet: {unknown}" if unknown else "No known tests"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.sandbox.interpreters import ProjectPython
+from remora.usecases.impact import TITLES, impact_lines
 from tests.cli.conftest import Remora, git, write
 
 SHOP = "def total(prices, digits=2):\n    return round(sum(prices), digits)\n"
@@ -53,6 +54,9 @@ def test_a_name_that_is_right_wrong_or_no_name(shop: Path, poor: Remora) -> None
     assert (named.code, "bill.py:5 bill (exact)" in named.out) == (0, True)
     alone = poor("hub", "impact", "bill", cwd=shop).out.splitlines()
     assert alone[1:] == ["No known callers or references", "No known tests"]
+    document = poor("hub", "impact", "bill", "--json", cwd=shop).document
+    document["overrides"] = [{"place": "a.py:1", "name": "a.py:Sub", "about": "bill"}]
+    assert [*impact_lines(document)][1:] == [TITLES["overrides"], "a.py:1 Sub", "No known tests"]
     write(shop, {"rates.py": "RATE = 2\n\n\ndef rate():\n    return RATE\n"})
     rate = poor("hub", "impact", "rates.RATE", cwd=shop).out.splitlines()
     assert rate[:3] == ["rates.py:1 RATE", "Referred to by", "rates.py:5 rate (inferred)"]

@@ -104,10 +104,14 @@ class TestRevert:
 
     @pytest.mark.slow
     def test_a_run_of_another_user_is_refused(self, desk: Desk) -> None:
+        desk("reject", "last", "a.py:load")
         desk("accept", "--untested", "last", "--all")
+        assert desk("revert", "last", "b.py:load").out.startswith(
+            "reverted 1 change:\n  b.py:load\n"
+        )
         shutil.rmtree(desk.remora.home / "state")
         assert desk("revert", "last", "--json").code == 2
-        assert desk("revert", "last", "--trust-run", "--json").code == 0
+        assert "1 rejection not withdrawn" in desk("revert", "last", "--trust-run").out
 
 
 def test_each_form_of_a_report_goes_to_stdout(desk: Desk) -> None:

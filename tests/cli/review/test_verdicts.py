@@ -33,10 +33,16 @@ def shop(poor: Remora, tmp_path: Path) -> Shop:
 
 
 @pytest.mark.parametrize(
-    ("verb", "state"), [("accept --untested", "accepted: 1 of 2 hunks · "), ("reject", "")]
+    ("verb", "state", "said"),
+    [
+        ("accept --untested", "accepted: 1 of 2 hunks · ", "accepted 1 change in part:"),
+        ("reject", "", "rejected 1 change:"),
+    ],
 )
-def test_only_the_named_functions_are_decided(shop: Shop, verb: str, state: str) -> None:
-    assert shop(*verb.split(), "last", "load_a").err.strip() == "a.py: still pending: F541 (hunk 2)"
+def test_only_the_named_functions_are_decided(shop: Shop, verb: str, state: str, said: str) -> None:
+    done = shop(*verb.split(), "last", "load_a")
+    assert done.err.strip() == "a.py: still pending: F541 (hunk 2)"
+    assert done.out.startswith(said)
     shown = shop("show", "last", "-v").out
     assert f"{state}pending: hunk 2" in shown
     assert "F541 (hunk 2)" in shown

@@ -59,7 +59,7 @@ rule_option = click.option(
     "repeatable.",
 )
 trust_option = click.option(
-    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
+    "--trust-run", is_flag=True, help="Use a run that this installation did not start."
 )
 json_lines_option = click.option(
     "--json-lines", is_flag=True, help="Print each event as it happens, one JSON object per line."

@@ -221,7 +221,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     project = project_of(options)
     with working(options, "taking changes back"):
         done = reverting.revert(run, *nodes, root=project, trust_run=trust_run)
-    return print_reverted(options, project, done)
+    return print_reverted(options, project, done, is_named=bool(nodes))
 
 
 @command("review", examples=("remora review", "remora review last --by rule"))

@@ -52,13 +52,15 @@ def print_rejected(options: Options, project: ProjectRecords, done: Verdicts, *,
     return _exit_code(done)
 
 
-def print_reverted(options: Options, project: ProjectRecords, done: Verdicts) -> int:
-    """Print what was undone, and return the exit code."""
+def print_reverted(
+    options: Options, project: ProjectRecords, done: Verdicts, *, is_named: bool
+) -> int:
+    """Print what was undone, of named nodes or of the run, and return the exit code."""
     note(options, *done.damaged, *done.notes)
     emit(
         options,
         _document(done, "reverted", "reopened", "conflicts"),
-        _reverted_lines(options, project, done),
+        _reverted_lines(options, project, done, is_named=is_named),
     )
     return _exit_code(done)
 
@@ -186,12 +188,15 @@ def _conflict_lines(
             yield f"    next: {next_command(options, project.root, *words)}"
 
 
-def _reverted_lines(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
+def _reverted_lines(
+    options: Options, project: ProjectRecords, done: Verdicts, *, is_named: bool
+) -> Iterator[str]:
     yield from _change_lines("pending again", "yellow", done.reopened)
     if not done.reverted and not done.conflicts and not done.reopened:
         yield on_branches(done.view) or "no change of this run has been accepted"
     yield from _change_lines(REVERTED, "yellow", done.reverted)
-    if done.reverted and (rejected := sum(job.review.state == REJECTED for job in done.view.jobs)):
+    rejected = 0 if is_named else sum(job.review.state == REJECTED for job in done.view.jobs)
+    if done.reverted and rejected:
         back = next_command(options, project.root, "revert", done.run_id, "FILE")
         yield f"{count(rejected, 'rejection')} not withdrawn: `{back}`"
     if done.conflicts:
@@ -229,7 +234,8 @@ def _change_lines(
 ) -> Iterator[str]:
     """Yield the changes with a verdict. `parts` says how much of a change has it, if not all."""
     if nodes:
-        partly = f", {len(parts)} of them in part" if parts else ""
+        some = f", {len(parts)} of them" if len(parts) < len(nodes) else ""
+        partly = f"{some} in part" if parts else ""
         yield click.style(f"{verdict} {count(len(nodes), 'change')}{partly}:", fg=color)
     for node, number in Counter(nodes).items():
         much = count(number, "change") if number > 1 else parts.get(node)
