@@ -16,7 +16,8 @@ from remora.web.agent_page import shown_turns
 from remora.web.agent_records import open_agent
 from remora.web.html_responses import render, state_html
 
-_PAUSE_S = 0.1
+_PAUSE_S, _REST_S = 0.1, 1.0
+"""Seconds until a stream is looked at again, and after a change, which is read in whole."""
 
 
 async def live_agent(invocation: Invocation, request: Request) -> EventSourceResponse:
@@ -84,4 +85,4 @@ async def _changes(path: Path) -> AsyncIterator[bool]:
             yield False
             return
         is_first = False
-        await asyncio.sleep(_PAUSE_S)
+        await asyncio.sleep(_REST_S if found else _PAUSE_S)
