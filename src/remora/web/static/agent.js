@@ -15,8 +15,11 @@ const number = (turn) => Number(turn.dataset.turn);
 let current = turns.querySelector("[aria-current]");
 let loading = null;
 
-/** Select a turn. If it is not on the page, load the turns around it. */
-async function select(turn, { focus = true } = {}) {
+/** Select a turn. If it is not on the page, load the turns around it.
+ *
+ * `entry` says what becomes of the browser's history: `push`, `replace` for one step of many, or nothing.
+ */
+async function select(turn, { focus = true, entry = "push" } = {}) {
   loading?.abort();
   const { signal } = (loading = new AbortController());
   if (!document.getElementById(`t${turn}`)) {
@@ -34,7 +37,7 @@ async function select(turn, { focus = true } = {}) {
   current.setAttribute("aria-current", "true");
   if (focus) current.focus({ preventScroll: true });
   current.scrollIntoView({ block: "start" });
-  history.replaceState(null, "", `${base}?turn=${turn}#t${turn}`);
+  if (entry) history[`${entry}State`]({ turn }, "", `${base}?turn=${turn}#t${turn}`);
   showPlace(turn);
   await showPackets(signal);
 }
@@ -84,18 +87,20 @@ document.addEventListener("click", (event) => {
   select(Number(searchParams.get("turn")));
 });
 
+addEventListener("popstate", ({ state }) => { if (state) select(state.turn, { entry: "" }); });
+
 let waiting;
 slider?.addEventListener("input", () => {
   showPlace(slider.value);
   clearTimeout(waiting);
-  waiting = setTimeout(() => select(Number(slider.value), { focus: false }), 60);
+  waiting = setTimeout(() => select(Number(slider.value), { focus: false, entry: "replace" }), 60);
 });
 
 document.addEventListener("keydown", (event) => {
   if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
   const step = { j: 1, k: -1 }[event.key];
   const next = (current ? number(current) : 0) + (step ?? 0);
-  if (step && next >= 0 && next <= Number(agent.dataset.last)) select(next);
+  if (step && next >= 0 && next <= Number(agent.dataset.last)) select(next, { entry: "replace" });
 });
 
 /** Put a turn in the place of an older version. What was open, and the focus, stay. */
@@ -161,6 +166,7 @@ async function showPackets(signal) {
 }
 
 watchEnds();
+if (current) history.replaceState({ turn: number(current) }, "");
 if (location.search && current && location.hash.startsWith("#t")) current.scrollIntoView();
 markEvent();
 if ("live" in agent.dataset) followAgent();
