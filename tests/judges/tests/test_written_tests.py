@@ -432,7 +432,7 @@ def test_tests_import_from_a_folder_of_packages(
     ids = [f"{PATH}::test_size", "tests/test_end.py::test_end"]
     found = run_tests(ToolTree(tmp_path, plain_python), ids, HERE)
     assert found.of(ids[0]) == "passed", found.problems
-    assert found.problems["tests/test_end.py"] == "tests end their process"
+    assert found.problems["tests/test_end.py"] == "it ends the process"
 
 
 @pytest.mark.slow

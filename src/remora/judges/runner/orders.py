@@ -6,7 +6,7 @@ from typing import Any
 
 from remora.code.syntax.definitions import first_line
 from remora.judges.faults.mutants import find_function, probe
-from remora.judges.runner.parent import DIED, Order, run_in_child
+from remora.judges.runner.parent import Order, run_in_child
 from remora.tools.file_tree import FileTree
 from remora.tools.host.module_names import import_roots
 from remora.tools.tree import ToolTree
@@ -72,10 +72,7 @@ def run_orders(
         if not half:
             return []
         results = run_in_child(place, paths, half)
-        return [
-            {"problem": DIED} if results.has_died(number) else results.of(number)
-            for number in range(len(half))
-        ]
+        return [results.of(number) for number in range(len(half))]
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(work, halves)

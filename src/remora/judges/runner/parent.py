@@ -35,7 +35,6 @@ main()
 SHIFT = 400 * 24 * 3600 + 3723
 """Clock shift in seconds: over a year and not a whole hour, so that dates and minutes differ."""
 _CACHES = shutil.ignore_patterns("__pycache__")
-DIED = "tests end their process"
 _RESULT_LIMIT = 1 << 20
 _ALL_RESULTS = 1 << 24
 """Maximum total size of a process's results in bytes. Normally, a call takes a few hundred."""
@@ -142,7 +141,7 @@ class Results:
     def of(self, order: int, call: int | None = None) -> dict[str, Any] | None:
         """Return the result of an order or a call, or None if there is no result.
 
-        There is no result if the process exited early or was killed.
+        There is no result of an order if it was killed, nor of a call whose process exited early.
         """
         name = str(order) if call is None else f"{order}-{call}"
         return self._files.get(name)
@@ -166,10 +165,6 @@ class Results:
 
     def is_late(self, order: int) -> bool:
         return f"{order}-late" in self._files
-
-    def has_died(self, order: int) -> bool:
-        """Return True if the process of an order ended early, though not for lack of time."""
-        return "done" in self._files and not {str(order), f"{order}-late"} & self._files.keys()
 
 
 def run_in_child(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from remora.judges.judged_change import LATE
 from remora.judges.runner.orders import test_order
-from remora.judges.runner.parent import DIED, Circumstances, run_in_child
+from remora.judges.runner.parent import Circumstances, run_in_child
 from remora.tools.host.module_names import import_roots
 from remora.tools.tree import ToolTree
 
@@ -84,8 +84,7 @@ def run_tests(
         found = results.of(number)
         if found is None:
             slow = f"the tests take longer than {orders[number]['seconds']:.0f} seconds"
-            why = DIED if results.has_died(number) else LATE
-            problems[path] = slow if results.is_late(number) else why
+            problems[path] = slow if results.is_late(number) else LATE
             continue
         problem = found.get("problem") or next(iter(found.get("failed") or ()), "")
         problems[path] = str(problem)

@@ -67,10 +67,7 @@ class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             and ast.unparse(decorator.func).endswith("parametrize")
             and len(decorator.args) > 1
         ]
-        rows = (
-            row for table in tables if isinstance(table, ast.List | ast.Tuple) for row in table.elts
-        )
-        return Counter(map(ast.unparse, rows))
+        return Counter(ast.unparse(row) for table in tables for row in getattr(table, "elts", ()))
 
     @cached_property
     def setting(self) -> list[str]:

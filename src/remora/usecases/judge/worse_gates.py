@@ -274,11 +274,8 @@ def _line(change: Change, path: str, text: str) -> int:
     source = read_source(path, content)
     if isinstance(source, Unreadable) and source.line:
         return source.line
-    tests = (
-        test.line
-        for test in tests_in(path, content)
-        if text.startswith((f"{test.id} ", f"{test.id}["))
-    )
+    named = text.replace("[", " ")
+    tests = (test.line for test in tests_in(path, content) if named.startswith(f"{test.id} "))
     if not isinstance(text, PlacedText):
         return next(tests, 1)
     changed = change.files[path].lines if path in change.files else frozenset[int]()

@@ -77,6 +77,8 @@ def run_order(asked: Order, name: str, order: Order) -> None:
 
     if not in_child(work, order["seconds"]):
         write(asked["out"], name + "-late", {})
+    elif not os.path.exists(os.path.join(asked["out"], f"{name}.json")):
+        write(asked["out"], name, {"problem": "it ends the process"})
 
 
 def run_code(asked: Order, name: str, order: Order) -> None:
