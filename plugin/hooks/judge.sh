@@ -21,5 +21,14 @@ if [ "$1" = edit ]; then # those on the edited files; the others were said befor
   done)
   [ "$remarks" ] || exit 0
 fi
+# the first 20: tests that fail, then calls that no longer fit, then others, a code once at a place
+remarks=$(printf '%s\n' "$remarks" | awk -v all="remora judge $how" '
+  $2 == "gate" && $4 ~ /^[A-Z]+[0-9]+$/ && seen[$1 $4]++ { next }
+  { rank = /: gate pytest: / ? 1 : /: impact: / ? 2 : /^[^:]+:[0-9]+: / ? 3 : 4
+    line[rank, ++number[rank]] = $0 }
+  END { for (rank = 1; rank <= 4; rank++)
+      for (at = 1; at <= number[rank]; at++)
+        if (rank == 4 || shown++ < 20) print line[rank, at]
+    if (shown > 20) print shown - 20 " more: `" all "` shows all" }')
 printf '%s\n' "Remora's remarks on the change; mend what is right, and say why you leave the others:" "$remarks" >&2
 exit 2

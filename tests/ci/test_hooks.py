@@ -124,5 +124,19 @@ def test_only_remarks_come_back_to_the_agent(
     program.chmod(0o755)
     user = Remora(tmp_path, {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
     assert ("a.py:1: a remark" in hear(event, data, tmp_path, user, config)) is heard
+    ruff, flake8 = (f"a.py:9: gate {name}: F821 undefined" for name in ("ruff", "flake8"))
+    rest = [f"a.py:{line}: no test notices" for line in range(25)]
+    texts = [
+        ruff,
+        flake8,
+        *rest,
+        "a.py:8: impact: no longer fits",
+        "a.py:7: gate pytest: t.py::a fails",
+    ]
+    (tmp_path / "all").write_text("\n".join([*texts, "29 remarks on 1 file\n"]))
+    program.write_text(f"#!/bin/sh\ncat {tmp_path}/all\nexit {code}\n")
+    if said := hear(event, data, tmp_path, user, config).splitlines():
+        assert said[1:5] == [texts[-1], texts[-2], ruff, rest[0]]
+        assert (said[20], said[-1].partition(" more: `remora judge --s")[0]) == (rest[16], "8")
     off = Remora(tmp_path, {**user.environ, "REMORA_HOOKS": "off"})
     assert hear(event, data, tmp_path, off, config) == ""
