@@ -3,7 +3,8 @@
 import asyncio
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.changed_behavior import ChangedNode
-from remora.errors import HostError, NotFound, OutsideError, UsageError
+from remora.errors import HostError, NotFound, OutsideError
 from remora.hub.link_progress import why_unknown
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.query.impact import Impact, ImpactSearch, is_text
@@ -22,7 +23,7 @@ from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import OverlaidSnapshot
 from remora.ids import MODULE, display_name, escape_path, node_key, split_node_key
 from remora.judges.gates.code_gates import failing, run_tests, test_file
-from remora.text import BYTES_PER_TOKEN, escape_line, fill_in_turn
+from remora.text import BYTES_PER_TOKEN, count, escape_line, fill_in_turn
 from remora.usecases.hub.open_hub import HubObserver, OpenedHub, open_hub
 from remora.usecases.hub.target import HubTarget
 from remora.usecases.judge.change_trees import ChangeRequest, ChangeTrees, change_trees
@@ -31,6 +32,9 @@ from remora.workspaces.rooted_files import RootedFiles
 BUDGET = 800
 """Tokens of an answer by default (decision: agents pay for each)."""
 _MOST_TESTS = 20
+"""Tests of an answer in the default budget; a larger one has more."""
+_FIRST_FILES = 4
+"""Files of the nearest tests that run first; each later group has twice as many and more."""
 _RUN_S = 120.0
 """Seconds that the tests may take (decision)."""
 _MOST_FILES = 8
@@ -54,7 +58,7 @@ class Question(NamedTuple):
     name: str = ""
     budget: int = BUDGET
     runs_tests: bool = False
-    """True to run the tests that the answer names."""
+    """True to run all tests that are found."""
 
 
 def find_impact(
@@ -69,22 +73,21 @@ def find_impact(
     Raises UsageError for an unknown change or an ambiguous name, NotFound for an unknown name, and
     OutsideError if there is no index.
     """
-    if question.name and question.runs_tests:
-        raise UsageError("only the tests of a change run", hint="run the line that is printed")
     with open_hub(invocation, target, observer) as hub:
-        if question.name:
-            files = RootedFiles(hub.places.root)
-            return _answer(_of_name(hub, files, question.name), "", question.budget, hub.places)
+        files = RootedFiles(hub.places.root)
+        named = _of_name(hub, files, question.name) if question.name else None
+        if named and not question.runs_tests:
+            return _answer(named, "", question.budget, hub.places)
         project = open_project(invocation)
         tell("comparing the project before and after the change")
         with change_trees(project.root, question.change, ()) as trees:
-            found = _of_change(hub, trees)
-            answer = _answer(found, trees.since, question.budget, hub.places)
-            if question.runs_tests and answer.get("tests"):
+            found = named or _of_change(hub, trees)
+            answer = _answer(found, "" if named else trees.since, question.budget, hub.places)
+            if question.runs_tests and found.tests:
                 tell("running the tests")
                 python, why = project.find_python()
-                run = partial(run_tests, python, seconds=_RUN_S) if python else None
-                answer["run"] = _run(run, trees, answer["tests"]) if run else {"unjudged": why}
+                run = partial(run_tests, python, trees.after) if python else None
+                answer["run"] = _run(run, found.tests) if run else {"unjudged": why}
             return answer
 
 
@@ -164,9 +167,11 @@ def _answer(found: Impact, since: str, budget: int, places: HubPaths) -> dict[st
     document |= {"incomplete": [*found.incomplete]} if found.incomplete else {}
     document |= {} if found.has_all_tests else {"unknown": why_unknown(places)}
 
+    most = max(_MOST_TESTS, _MOST_TESTS * budget // BUDGET)
+
     def fits() -> bool:
         size = sum(len(line.encode()) + 1 for line in impact_lines(document))
-        return size <= budget * BYTES_PER_TOKEN and len(document["tests"]) <= _MOST_TESTS
+        return size <= budget * BYTES_PER_TOKEN and len(document["tests"]) <= most
 
     left = fill_in_turn(document, waiting, fits)
     document |= {"command": test_command(document["tests"])} if document["tests"] else {}
@@ -222,6 +227,7 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
     if run := document.get("run"):
         yield run.get("unjudged") or f"{run['passed']:,} passed"
         yield from (f"fails: {test}" for test in run.get("failed", ()))
+        yield from [run["left_out"]] if "left_out" in run else []
     left_out, unknown = document.get("left_out", {}), document.get("unknown", "")
     there = {name for name in _LISTS if document[name]}.union(left_out)
     is_old = any(node.get("how") != "new" for node in document["changed"])
@@ -241,14 +247,20 @@ def _short(name: str) -> str:
     return name.rpartition(":")[2]
 
 
-def _run(
-    run: Callable[..., Mapping[str, int]], trees: ChangeTrees, tests: list[str]
-) -> dict[str, Any]:
-    """Return how the files of some tests end after the change."""
-    files = tuple(dict.fromkeys(map(test_file, tests)))
-    try:
-        levels = run(trees.after, files=files)
-    except HostError as error:
-        return {"unjudged": error.with_hint}
+def _run(run: Callable[..., Mapping[str, int]], tests: Sequence[str]) -> dict[str, Any]:
+    """Return how the files of tests end, as many as the time allows, the first ones first."""
+    files = [*dict.fromkeys(map(test_file, tests))]
+    levels, done, late = dict[str, int](), 0, dict[str, str]()
+    ends = time.monotonic() + _RUN_S
+    while done < len(files) and not late:
+        group = files[done : 2 * done + _FIRST_FILES]
+        try:
+            levels |= run(max(1.0, ends - time.monotonic()), tuple(group))
+            done += len(group)
+        except HostError as error:
+            if not done:
+                return {"unjudged": error.with_hint}
+            late["left_out"] = f"not run: {count(len(files) - done, 'test file')}: {error.message}"
     failed = failing(levels)
-    return {"files": [*files], "passed": len(levels) - 2 * len(failed), "failed": failed}
+    passed = len(levels) - 2 * len(failed)
+    return {"files": files[:done], "passed": passed, "failed": failed, **late}

@@ -149,15 +149,20 @@ def search(options: Options, query: tuple[str, ...], limit: int, target: "HubTar
     "impact",
     examples=(
         "remora hub impact",
-        "remora hub impact Cart.total",
-        "remora hub impact main...feature --run",
+        "remora hub impact Cart.total --run",
+        "remora hub impact main...feature",
         "git diff | remora hub impact --diff - --json",
     ),
 )
 @click.argument("about", metavar="[REV..REV|NAME]", default="")
 @click.option("--staged", is_flag=True, help="Ask about what is staged for the next commit.")
 @click.option("--diff", type=PATH, metavar="FILE", help="Ask about a unified diff of your files.")
-@click.option("--run", "runs", is_flag=True, help="Run the test files that it names, in isolation.")
+@click.option(
+    "--run",
+    "runs",
+    is_flag=True,
+    help="Run the files of all tests found, in isolation, for 2 minutes.",
+)
 @click.option(
     "--budget", type=click.IntRange(200, 20_000), default=800, show_default=True, metavar="N",
     help="Tokens of the answer.",
@@ -178,7 +183,7 @@ def impact(  # noqa: PLR0913 (one parameter for each option)
     The change is REV..REV or REV...REV, or what your files have changed since HEAD, or since the
     branch began. NAME asks about a change of this function or class. The answer has the calls that
     no longer fit, other callers, overrides, the texts that name what has changed, and a command that
-    runs the nearest tests. The exit code is 1 if a call no longer fits or a test fails.
+    runs the nearest tests, of which a larger budget has more. The exit code is 1 if a call no longer fits or a test fails.
     """
     if (diff is not None) + staged + bool(about) > 1:
         raise UsageError(
