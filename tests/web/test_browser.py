@@ -109,7 +109,7 @@ def test_pages_are_accessible(
         addresses = ["/", "/judge", "/impact", f"/runs/{failed.run_id}"]
         addresses += [f"/agents/{failed.agent_id}", f"/agents/{failed.agent_id}?turn=2&record=1"]
         addresses += [f"/runs/{failed.run_id}/review"]
-        addresses += ["/nodes?name=total", "/nodes/node:src/price.py:total", "/nothing"]
+        addresses += ["/nodes?name=price", "/nodes/node:src/price.py:total", "/nothing"]
         for address in addresses:
             page.goto(base + address)
             page.wait_for_load_state("networkidle")

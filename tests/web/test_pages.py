@@ -297,3 +297,16 @@ def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path
         concerned = client.get("/impact?name=add").text
         assert 'shop.py:add</a> <span class="dim">shop.py:1</span>' in concerned
         assert "there is no node nothing" in client.get("/impact?name=nothing").text
+
+
+@pytest.mark.slow
+def test_what_is_known_is_shown_until_the_tests_have_run(tmp_path: Path) -> None:
+    root = new_repository(write(tmp_path / "shop", {"shop.py": "A = 1\n"}))
+    write(root, {"shop.py": "A = 2\n"})
+    with client_of(root, tmp_path / "home") as client:
+        token = re.findall(r'name="token" value="([^"]+)', client.get("/judge").text)[0]
+        before, _, after = client.post("/judge", data={"token": token}).text.rpartition(
+            "</p></div>"
+        )
+    assert "No remarks without running code on 1 changed Python file" in before
+    assert "No remarks on 1 changed Python file" in after

@@ -1,7 +1,9 @@
 """The pages of a change that is not recorded: what `judge` says of it, and what it concerns."""
 
 import asyncio
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
@@ -30,13 +32,15 @@ _MOST_SHOWN = 50
 
 def judge_page(invocation: Invocation, session: Session, _request: Request) -> Response:
     """Return what can be said of the uncommitted change, or of the branch, without running code."""
-    return _judged(invocation, session, "--static")
+    return page_in_two_parts("judge.html", partial(_judged, invocation, session, is_static=True))
 
 
 async def judge_whole(invocation: Invocation, session: Session, request: Request) -> Response:
     """Return what the tests say of it, too. Only a form of our page may run code."""
     form = await read_form(session, request)
-    return form if isinstance(form, Response) else _judged(invocation, session)
+    if isinstance(form, Response):
+        return form
+    return page_in_two_parts("judge.html", partial(_judged_with_tests, invocation, session))
 
 
 def impact_page(invocation: Invocation, request: Request) -> Response:
@@ -47,11 +51,27 @@ def impact_page(invocation: Invocation, request: Request) -> Response:
     return page_in_two_parts("impact.html", body, asked=name)
 
 
-def _judged(invocation: Invocation, session: Session, *options: str) -> Response:
-    body = partial(_body, "judge_body.html", invocation, ["judge", *options])
-    lines = partial(_with_lines, invocation)
-    values = {"with_lines": lines, "is_static": bool(options), "form_token": session.form_token}
-    return page_in_two_parts("judge.html", partial(body, **values))
+def _judged(invocation: Invocation, session: Session, *, is_static: bool) -> str:
+    words = ["judge", *(["--static"] if is_static else [])]
+    values = {"with_lines": partial(_with_lines, invocation), "is_static": is_static}
+    return _body("judge_body.html", invocation, words, **values, form_token=session.form_token)
+
+
+def _judged_with_tests(invocation: Invocation, session: Session) -> Iterator[str]:
+    """Yield what is known without tests and the seconds that pass, and at the end the whole.
+
+    What is last in the page replaces what was before it.
+    """
+    pool, begun = ThreadPoolExecutor(1), time.monotonic()
+    whole = pool.submit(_judged, invocation, session, is_static=False)
+    pool.shutdown(wait=False)  # a closed page does not wait for it
+    yield '<div class="before-tests"><p role="status">'
+    yield "Tests run in isolated copies of the project. Until they end, this is what is known.</p>"
+    yield f'{_judged(invocation, session, is_static=True)}<p class="clock">'
+    while not wait([whole], 1.0).done:
+        yield f"<span>{time.monotonic() - begun:.0f} s</span>"
+    yield "</p></div>"
+    yield whole.result()
 
 
 def _body(template: str, invocation: Invocation, words: list[str], **values: Any) -> str:
