@@ -1,5 +1,7 @@
 """Statuses of jobs and runs, and review states of changes, as events and documents name them."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final, Literal
 
 Status = Literal["submitted", "no_change", "failed", "error", "interrupted"]
@@ -51,8 +53,20 @@ DONE = (PENDING, ACCEPTED)
 KEPT = (*UNDECIDED, ACCEPTED)
 """Review states of change sets that are written, or may be."""
 
+NOT_STARTED: Final = "not_started"
+"""What became of a planned job that no process began."""
+RESULTS = (*UNDECIDED, ACCEPTED, *DISMISSED, *WITHOUT_RESULT, NO_CHANGE, NOT_STARTED)
+"""Results of jobs in the order of a summary: the review states, or else the statuses."""
+
 NO_MODEL: Final = "none"
 """The value of `model` or of `model.provider` that uses no model, and its name in runs."""
+
+
+def results_of(states: Iterable[str], planned: int) -> dict[str, int]:
+    """Return the numbers of jobs by review state, or else by status, and of those not started."""
+    numbers = Counter(states)
+    numbers[NOT_STARTED] = planned - numbers.total()
+    return {name: numbers[name] for name in RESULTS if numbers[name] > 0}
 
 
 def shown_status(recorded: str) -> str:

@@ -21,10 +21,13 @@ def test_a_run_lists_its_jobs_with_the_cause_of_failures(
     pages: TestClient, failed: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.web.project_part._model", lambda *_: "small")
-    assert f'href="/runs/{failed.run_id}"' in pages.get("/").text
+    home = pages.get("/").text
+    assert f'href="/runs/{failed.run_id}"' in home
+    assert "</a> src/price.py" in home
+    assert '<li class="failed">1 failed</li>' in home
     state = pages.get("/project").text
     assert "src/price.py" in state
-    assert "small: no change of it was decided in the newest 50 runs" in state
+    assert "small: you have not accepted or rejected a change of it in the newest 50 runs" in state
     assert "No runs yet" in pages.get("/?start=1").text
     text = pages.get(f"/runs/{failed.run_id}").text
     assert f'href="/agents/{failed.agent_id}"' in text

@@ -108,6 +108,7 @@ def test_chosen_hunks_are_written_and_taken_back(
     page = pages.get(address).text
     assert f'role="status">{message}</p>' in page
     assert "</span> 1 of 2 hunks; 1 left out</td>" in page
+    assert "<div>accepted: 1 of 2 hunks</div>" in pages.get(address.removesuffix("/review")).text
     text = (project / "settings.py").read_text()
     assert "import os" in text
     assert "f'plain'" not in text

@@ -127,9 +127,9 @@ class Gates(Payload, frozen=True, kw_only=True):
     proof: str = ""
     seconds: float = 0.0
 
-    def taken_from(self, gate: str) -> int:
-        """Return the number of change sets from which a gate took out something."""
-        return sum(gate in taken.gates for taken in self.taken_out)
+    def takes_out(self, gate: str) -> bool:
+        """Return True if a gate took out a part of a change set."""
+        return any(gate in taken.gates for taken in self.taken_out)
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from remora.code.syntax.diff_parts import DiffLine, Part, diff_lines
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.memory.canonical import json_text
-from remora.statuses import STATUSES, TEST_GATE, UNDECIDED, proven_text
+from remora.statuses import STATUSES, UNDECIDED, proven_text
 from remora.text import age_text, count, size_text
 from remora.tools.host.ruff.rules import with_name
 from remora.web.addresses import PageLinks
@@ -100,12 +100,7 @@ def templates() -> Environment:
         "brief": _brief,
         "number": lambda value: f"{value:,}",
     }
-    found.globals |= {
-        "count": count,
-        "STATUSES": STATUSES,
-        "UNDECIDED": UNDECIDED,
-        "TEST_GATE": TEST_GATE,
-    }
+    found.globals |= {"count": count, "STATUSES": STATUSES, "UNDECIDED": UNDECIDED}
     return found
 
 

@@ -21,7 +21,7 @@ from remora.runs.records.results import JobDocuments, RunView, read_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.totals import phrases_of, totals_by_operation
 from remora.runs.report.job_texts import done_summary, unread_text
-from remora.statuses import CONFLICT, DECIDED, NO_MODEL, RUNNING, UNDECIDED, WITHOUT_RESULT
+from remora.statuses import CONFLICT, NO_MODEL, RUNNING, UNDECIDED, WITHOUT_RESULT, results_of
 from remora.web.addresses import query_number
 from remora.web.html_responses import page, page_in_two_parts, render
 
@@ -68,7 +68,9 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int) 
         operations=dict.fromkeys(job.operation for job in view.jobs),
         done=", ".join(phrase.brief for phrase in phrases_of(sums)),
         model=used_model(view),
-        results=_results(view),
+        results=results_of(
+            (job.review.state or str(job.status) for job in view.jobs), view.planned
+        ),
         gates=view.gates,
         notes=[unread] if unread else [],
         rows=[*job_rows(shown, _causes(project, shown))],
@@ -90,12 +92,6 @@ def used_model(view: RunView) -> str:
     return "" if name == NO_MODEL else str(name)
 
 
-def _results(view: RunView) -> dict[str, int]:
-    """Return the numbers of jobs by their review, or else by a failure."""
-    states = Counter(job.review.state or str(job.status) for job in view.jobs)
-    return {name: states[name] for name in (*UNDECIDED, *DECIDED, *WITHOUT_RESULT)}
-
-
 class JobRow(NamedTuple):
     """A job, why it failed, and the other jobs that failed for the same reason."""
 
@@ -108,7 +104,8 @@ def job_rows(jobs: Sequence[JobView], causes: Mapping[str, str]) -> Iterator[Job
     """Yield a row for each job. Jobs that failed for the same reason share one."""
     rows = dict[str, JobRow]()
     for job in jobs:
-        cause = causes.get(job.agent_id) or job.outcome.error or job.outcome.why or ""
+        why_not = "" if job.all_reasons and job.status not in WITHOUT_RESULT else job.outcome.why
+        cause = causes.get(job.agent_id) or job.outcome.error or why_not or ""
         key = cause if job.status in WITHOUT_RESULT and cause else job.agent_id
         if key in rows:
             rows[key].same.append(job)

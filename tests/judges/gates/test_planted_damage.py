@@ -13,8 +13,10 @@ from remora.errors import NotFound
 from remora.operations.base import FIX_TAKEN_OUT, NO_FIX
 from remora.runs.records.results import read_run
 from remora.runs.report.job_findings import lint_left
+from remora.runs.report.job_texts import done_summary
 from tests.cli.conftest import write
 from tests.judges.gates.conftest import Judge, Plants
+from tests.web.recorded import client_of
 
 SETTINGS = "[tool.pytest.ini_options]\n"
 OTHER = "def half(n):\n    return n / 2\n\n\n# end\n"
@@ -187,6 +189,14 @@ def test_what_is_left_is_told_apart_by_reason(active: Path) -> None:
     write(active, files)
     view = remora.analyze(root=active, operations=["lint"]).view
     assert [job.review.state for job in view.jobs] == ["pending", "taken_out"]
+    done = [done_summary(job, left=False) for job in view.jobs]
+    assert done == ["fixed F401 · pending: hunk 1", "would fix F401"]
+    home = active.parent / "home"
+    run = client_of(active, home).get(f"/runs/{view.run_id}").text
+    assert '<span class="state taken_out">taken out</span>' in run
+    page = client_of(active, home).get(f"/agents/{view.jobs[1].agent_id}").text
+    assert '<li class="bad">pytest: took changes out' in page
+    assert "taken out by pytest (F401, line 2): test_b.py::test_b fails" in page
     left = Counter[str]()
     for reason, number, _ in lint_left(view):
         left[reason] += number

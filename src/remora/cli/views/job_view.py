@@ -7,9 +7,8 @@ from itertools import groupby
 from remora.cli.app.output import color_word, wrap_text
 from remora.ids import MODULE, split_node_key
 from remora.operations.base import is_lint_code
-from remora.runs.records.findings import done_text, fixed_and_left
+from remora.runs.records.findings import done_text, fixed_and_left, work_text
 from remora.runs.records.totals import Document
-from remora.runs.report.job_texts import work_text
 from remora.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, STALE, proven_text, status_text
 from remora.text import count, escape_line
 

@@ -247,10 +247,8 @@ def measure_base(
     except HostError as error:
         return GateResult(name=gate.name, missing=error.message)
     (base, differing), failed = compared(first.levels, second.levels), failing(first.levels)
-    note = f"does not count {some_of(failed, 1)}, which failed before" if failed else ""
-    note = (
-        f"does not count {some_of(differing, 1)}, which differs in two runs" if differing else note
-    )
+    note = f"ignores {some_of(failed, 1)}, which failed before" if failed else ""
+    note = f"ignores {some_of(differing, 1)}, which differs in two runs" if differing else note
     note = "; ".join(filter(None, (slow and f"only {some_of(tests, 1)}, because {slow}", note)))
     return MeasuredGate(gate, base, _SLOWER * first.seconds + _START, note, to, tests)
 

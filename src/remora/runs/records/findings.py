@@ -17,6 +17,7 @@ from remora.operations.base import NEEDS_UNSAFE, NO_FIX, NOT_KEPT, Codes, is_lin
 from remora.statuses import DONE, VERIFIED
 from remora.text import count
 from remora.trace.read.reader import decode_part
+from remora.workspaces.copy.changes import hunks_text
 
 _SHOWN_CODES = 7
 """Codes that a line names (decision: more do not fit)."""
@@ -202,6 +203,21 @@ def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
     """Return fixed and remaining findings, such as `fixed F401 x2, UP045; left E501`."""
     parts = [fixes_text(fixed, done=done), f"left {most_codes_text(left)}" if left else ""]
     return "; ".join(filter(None, parts))
+
+
+def work_text(job: Mapping[str, Any], *, left: bool = True) -> str:
+    """Return what a job did, would do, or which part of it was accepted and which is pending."""
+    fixed, rest = fixed_and_left(job) or ({}, {})
+    is_done = not job["review"] or counts_as_done(job)
+    work = done_text(fixed, rest if left else {}, done=is_done)
+    if job.get("written"):
+        work = f"accepted: {written_text(job['written'])}"
+    if job.get("rest"):
+        work += f" · pending: {hunks_text(job['rest'])}"
+        work += "" if job["whole"] else "; others are rejected or reverted"
+    if job.get("present"):
+        work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
+    return work
 
 
 def _change_text(code: str, number: int, *, done: bool) -> str:

@@ -1,5 +1,8 @@
 """List of a project's runs, created without reading agent streams."""
 
+from collections.abc import Iterable
+from contextlib import suppress
+from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,14 @@ from remora.statuses import (
     ACCEPTED,
     CONFLICT,
     DAMAGED,
-    FAILED,
     FAILURES,
+    INTERRUPTED,
     PENDING,
     REJECTED,
     REVERTED,
+    RUNNING,
+    results_of,
+    shown_status,
 )
 from remora.trace.read.reader import (
     decode_part,
@@ -31,14 +37,16 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 _NEWEST = 3
 """Runs that are read for the time of the gates."""
-_NOT_COUNTED = dict.fromkeys(
+_NOT_COUNTED: dict[str, Any] = dict.fromkeys(
     ("failed", "pending", "accepted", "rejected", "reverted", "conflicts"), 0
-)
+) | {"results": {}}
 """The counts of a run that cannot be read completely."""
 
 
 class _Job(msgspec.Struct, frozen=True, gc=False):
-    """A planned job, which is counted and not decoded."""
+    """A planned job, of which only the path of its file is decoded."""
+
+    path: Any = ""
 
 
 class _Plan(msgspec.Struct, frozen=True):
@@ -76,6 +84,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     rejected: int = 0
     reverted: int = 0
     conflicts: int = 0
+    results: dict[str, int] = {}
+    """The numbers of jobs by their verdict, or else by their status, or `not_started`."""
+    where: str = ""
+    """The path of the planned file, or of the folder that contains all of them."""
 
     @property
     def is_open(self) -> bool:
@@ -87,11 +99,12 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
         """The number of change sets that can be accepted or rejected."""
         return self.pending + self.conflicts
 
-    @property
-    def results(self) -> dict[str, int]:
-        """The numbers of jobs by what became of them, without those that changed nothing."""
-        decided = {ACCEPTED: self.accepted, REJECTED: self.rejected, REVERTED: self.reverted}
-        return {PENDING: self.pending, CONFLICT: self.conflicts, **decided, FAILED: self.failed}
+
+def _common_folder(jobs: Iterable[_Job]) -> str:
+    """Return the path that all jobs have in common, or nothing."""
+    with suppress(ValueError):  # there are none, or an untrusted record has others
+        return commonpath({str(job.path) for job in jobs})
+    return ""
 
 
 def list_run_lines(folder: TraceFolder, some: slice | None = None) -> list[RunLine]:
@@ -133,6 +146,7 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             line,
             started=first.timestamp,
             jobs=len(start.plan.jobs),
+            where=_common_folder(start.plan.jobs),
             operations=tuple(map(str, operations)) if isinstance(operations, list) else (),
             model=str(start.config.model_name),
         )
@@ -144,6 +158,9 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
         states = [counting.review(start.agent_id) for start in counting.starts()]
         failed = sum(end is not None and end.status in FAILURES for end in ends)
         has_failed = 0 < failed == line.jobs
+        open_status = RUNNING if is_written else INTERRUPTED
+        statuses = [shown_status(end.status) if end else open_status for end in ends]
+        shown = (state or status for state, status in zip(states, statuses, strict=True))
         line = replace(
             line,
             status=run_status(is_written=is_written, ended=counting.ended, has_failed=has_failed),
@@ -153,6 +170,7 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             rejected=states.count(REJECTED),
             reverted=states.count(REVERTED),
             conflicts=states.count(CONFLICT),
+            results=results_of(shown, line.jobs),
         )
     except RemoraError as error:
         if isinstance(error, NotFound) or not (line.started or path.name[:8].isdigit()):

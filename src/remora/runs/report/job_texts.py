@@ -6,20 +6,12 @@ from typing import Any
 from remora.memory.events import GateResult
 from remora.operations.base import is_lint_code
 from remora.python_text import is_only_counted
-from remora.runs.records.findings import (
-    codes_text,
-    counts_as_done,
-    done_text,
-    fixed_and_left,
-    fixes_text,
-    written_text,
-)
+from remora.runs.records.findings import codes_text, fixes_text, work_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
 from remora.runs.report.report_model import Finding, JobReport
 from remora.statuses import CONFLICT, DONE, KEPT, STALE, TEST_GATE, VALUES_GATE
 from remora.text import count, escape_line
-from remora.workspaces.copy.changes import hunks_text
 
 
 def finding_text(finding: Finding) -> str:
@@ -55,21 +47,6 @@ def fixes_of(job: JobReport) -> str:
 def done_summary(job: JobView, *, left: bool = True) -> str:
     """Return what a job fixed and, unless it is not wanted, left: `fixed F401 x2; left E501`."""
     return work_text(job_document(job), left=left)
-
-
-def work_text(job: Mapping[str, Any], *, left: bool = True) -> str:
-    """Return what a job did, would do, or which part of it was accepted and which is pending."""
-    fixed, rest = fixed_and_left(job) or ({}, {})
-    is_done = not job["review"] or counts_as_done(job)
-    work = done_text(fixed, rest if left else {}, done=is_done)
-    if job.get("written"):
-        work = f"accepted: {written_text(job['written'])}"
-    if job.get("rest"):
-        work += f" · pending: {hunks_text(job['rest'])}"
-        work += "" if job["whole"] else "; others are rejected or reverted"
-    if job.get("present"):
-        work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
-    return work
 
 
 def left_codes(left: Sequence[Finding]) -> str:

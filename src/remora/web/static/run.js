@@ -2,7 +2,7 @@
 
 import { follow, load, showBadges } from "/static/parts.js";
 
-const PARTS = ["status", "totals", "review", "matching", "jobs", "runs"];
+const PARTS = ["status", "totals", "review", "matching", "jobs", "runs", "open"];
 const jobs = document.querySelector("#jobs, #runs");
 const status = document.getElementById("status");
 let isStale = false;
@@ -35,6 +35,8 @@ function show(fresh) {
     document.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
   }
 }
+
+if (jobs?.id === "runs") setInterval(() => document.hidden || refresh(), 5000); // new runs, ages
 
 if (jobs?.dataset.live) {
   follow(() => jobs.dataset.live, status, {
