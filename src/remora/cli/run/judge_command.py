@@ -31,8 +31,6 @@ _MOST_BYTES = 64 * 1024 * 1024
 """The largest diff that is read (decision)."""
 _INDEX = "GIT_INDEX_FILE"
 """The variable that git sets for hooks of `git commit -a` and `git commit FILE`."""
-_LEAST_S = 20
-"""With less time, a busy machine does not start the tests often enough (decision)."""
 _UNTESTED = 4
 """The exit code if there is no remark, but no test could be run."""
 
@@ -53,7 +51,7 @@ _UNTESTED = 4
 @click.option("--staged", is_flag=True, help="Judge what is staged for the next commit.")
 @click.option("--static", is_flag=True, help="Run no code of the project.")
 @click.option(
-    "--seconds", type=click.IntRange(_LEAST_S, 3600), default=20, show_default=True,
+    "--seconds", type=click.IntRange(1, 3600), default=20, show_default=True,
     help="Stop planting faults after this time. Tests that the change reaches may take longer.",
 )  # fmt: skip
 @click.option(
