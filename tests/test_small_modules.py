@@ -87,7 +87,7 @@ def test_an_extra_comes_from_the_index_only_if_the_package_did(
     metadata = _installed(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     assert "`pip install 'remora-code[ui]'`" in install_extra("ui")
-    assert "`pipx install --force 'remora-code[all]'`" in install_extra("ui")
+    assert "`uv tool install --force 'remora-code[all]'`" in install_extra("ui")
     (metadata / "direct_url.json").write_text('{"url": "file:///s%25s", "dir_info": {}}')
     assert "`pip install '/s%s[ui]'`" in install_extra("ui")
     (metadata / "direct_url.json").write_text('{"url": "https://h/r", "vcs_info": {"vcs": "git"}}')

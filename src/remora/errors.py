@@ -186,8 +186,9 @@ class HubLocked(OutsideError):
 
 
 def install_extra(extra: str) -> str:
-    """Return a hint that says how to install an extra. pipx gets all: it would remove others."""
+    """Return a hint that says how to install an extra. Tools get all: they would remove others."""
     import json
+    import sys
     from importlib.metadata import PackageNotFoundError, distribution
     from urllib.parse import unquote, urlsplit
 
@@ -198,7 +199,8 @@ def install_extra(extra: str) -> str:
     path = unquote(urlsplit(url).path) if url.startswith("file:") and not is_git else ""
     source = f" @ {'git+' * is_git}{url}" if url and not path else ""
     every, own = (f"'{path or DISTRIBUTION}[{name}]{source}'" for name in ("all", extra))
-    return f"run `pipx install --force {every}` or `pip install {own}`"
+    tool = "pipx" if "/pipx/" in sys.prefix else "uv tool"
+    return f"run `{tool} install --force {every}` or `pip install {own}`"
 
 
 @contextmanager
