@@ -78,15 +78,11 @@ async def nodes_page(_invocation: Invocation, hub: SharedHub, request: Request) 
     if words:
         opened = await hub.opened()
         found = (await answered(opened.client.search(words, _MOST_FOUND + 1)))["nodes"]
-    exact = [key for key in (node["key"] for node in found) if words in _names(key)]
+    keys = [node["key"] for node in found]
+    exact = [key for key in keys if words in (display_name(key), split_node_key(key)[1])]
     if len(exact) == 1:
         return RedirectResponse(f"/nodes/{quote(exact[0], safe='')}", 303)
     return page("nodes.html", words=words, nodes=found[:_MOST_FOUND], more=found[_MOST_FOUND:])
-
-
-def _names(key: str) -> tuple[str, str]:
-    """Return the names that mean only this node if they have one match."""
-    return display_name(key), split_node_key(key)[1]
 
 
 async def reach_part(hub: SharedHub, request: Request) -> Response:

@@ -10,11 +10,11 @@ let current = -1;
 function select(place) {
   if (!changes.length) return;
   current = Math.min(changes.length - 1, Math.max(0, place));
-  changes[current].focus({ preventScroll: true });
   show(changes[current]);
 }
 
-function show(part) {
+function show(part, focused = part) {
+  focused.focus({ preventScroll: true });
   part.scrollIntoView({ block: part.offsetHeight > innerHeight / 2 ? "start" : "nearest" });
 }
 
@@ -23,8 +23,7 @@ function selectHunk(step) {
   const at = hunks.indexOf(document.activeElement.closest("fieldset"));
   const first = hunks.findIndex((hunk) => changes[current]?.contains(hunk));
   const hunk = hunks[at < 0 ? first : at + step];
-  hunk?.querySelector("input, pre").focus({ preventScroll: true });
-  if (hunk) show(hunk);
+  if (hunk) show(hunk, hunk.querySelector("input, pre"));
 }
 
 function accept() {
