@@ -52,7 +52,7 @@ _UNTESTED = 4
 @click.option("--static", is_flag=True, help="Run no code of the project.")
 @click.option(
     "--seconds", type=click.IntRange(1, 3600), default=20, show_default=True,
-    help="Stop planting faults after this time. Tests that the change reaches may take longer.",
+    help="Stop planting faults after this time, or 20 if it is less. Tests that the change reaches may take longer.",
 )  # fmt: skip
 @click.option(
     "--add-tests",

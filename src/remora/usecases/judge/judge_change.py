@@ -27,6 +27,8 @@ from remora.usecases.check.baseline import Baseline, without_known
 from remora.usecases.judge.change_trees import ChangeRequest, change_trees
 from remora.usecases.judge.unfit_calls import unfit_calls
 
+_LEAST_S = 20.0
+"""With less time, a busy machine does not start the tests often enough (decision)."""
 _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
 _STATIC_GATES_S = 60.0
@@ -132,7 +134,7 @@ def judge_change(
             _ask_operations(project, change, observer.tell, remarks)
         python, why = (None, "") if static else project.find_python()
         if chosen or (python is not None and trees.files):
-            after, ends = ToolTree(trees.after, python), begun + seconds
+            after, ends = ToolTree(trees.after, python), begun + max(seconds, _LEAST_S)
             left = _STATIC_GATES_S if python is None else ends - time.monotonic()
             change = msgspec.structs.replace(change, after=after, seconds=left)
             _run(project, change, observer.tell, remarks)
