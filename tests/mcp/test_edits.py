@@ -89,7 +89,7 @@ def test_a_syntax_error_and_a_wrong_result_have_their_lines_and_other_types_are_
     said = json.loads(text_of(verify(invocation, edits, path="long file.py")))
     (problem,) = said["problems"]
     assert (said["ok"], problem["path"], problem["line"]) == (False, "long file.py", 122)
-    assert "expected `str`, found `Literal[N]`" in problem["message"]
+    assert "expected `str`, found `Literal[3]`" in problem["message"]
     assert "types of functions" in [part["what"] for part in said["unjudged"]]
 
 
