@@ -46,11 +46,13 @@ def run(code: str, *words: str, folder: Path) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 def test_no_module_needs_linux_to_be_imported(tmp_path: Path) -> None:
     done = run(IMPORT, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_commands_work_without_what_only_linux_has(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(
         "import os\n\n\ndef first():\n    return second()\n\n\ndef second():\n    return 1\n"

@@ -115,6 +115,7 @@ def test_a_request_is_answered_by_its_id_also_if_it_is_damaged(
     assert (answer["id"], answer.get("error", {}).get("code")) == (its, code)
 
 
+@pytest.mark.slow
 def test_a_cancelled_call_ends_without_an_answer(script: Script) -> None:
     """Calls that run a command wait for each other, but not for one that is cancelled."""
     edit = {"path": "shop/cart.py", "edits": [{"old": "sum(self.prices)", "new": "0"}]}

@@ -38,6 +38,7 @@ def states(jobs: dict[str, Any]) -> dict[str, str]:
     return {path: job["review"] for path, job in jobs.items()}
 
 
+@pytest.mark.slow
 def test_a_rejected_change_stays_rejected_with_its_reason(shop: Path, poor: Remora) -> None:
     analyze(shop, poor)
     poor("reject", "last", "a.py", "--feedback", "it is public", cwd=shop)

@@ -40,6 +40,7 @@ def test_the_file_is_small_and_sorted_and_has_no_lines(known: Path) -> None:
     assert lines == sorted(lines)
 
 
+@pytest.mark.slow
 def test_only_a_new_problem_fails(shop: Path, poor: Remora) -> None:
     before = (shop / BASELINE).read_bytes()
     known = poor("check", "--baseline", BASELINE, cwd=shop)

@@ -89,6 +89,7 @@ class TestComment:
         assert report(shop) == "## Remora: no new problems in 1 file\n\n1 known problem left out.\n"
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_parsed_is_an_error_until_it_is_committed(
     shop: Path, poor: Remora
 ) -> None:

@@ -140,6 +140,7 @@ def since(remora: Remora, root: Path) -> tuple[list[str], str]:
     return [problem["code"] for problem in found["problems"]], found["since"].partition(" (")[0]
 
 
+@pytest.mark.slow
 def test_a_clean_tree_is_compared_with_where_its_branch_began(shop: Path, poor: Remora) -> None:
     """On the default branch, it is the last commit. Files that git does not know, but for code, are
     no change.

@@ -119,6 +119,7 @@ def test_a_model_that_makes_no_call_is_the_reason(shop: Shop) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_model_that_loses_five_jobs_in_a_row_to_one_cause_is_not_asked_again(shop: Shop) -> None:
     def chat(handler: Handler, _request: dict[str, Any], number: int) -> None:
         send_json(handler, answer(text=f"Here is what I think of 'file {number}'."))

@@ -77,6 +77,7 @@ def said(text: str) -> dict[str, int]:
     return {path: int(minor) for path, minor in re.findall(SAID, text)}
 
 
+@pytest.mark.slow
 def test_check_says_what_was_not_read_and_fails(newer: Path, poor: Remora) -> None:
     done = poor("check", ".", cwd=newer)
     assert (said(done.err), done.code) == (NEEDS, 1 if NEEDS else 0)

@@ -124,6 +124,7 @@ def ids_of_low(files: dict[str, str], root: Path) -> set[str]:
     return {test.id for test in related.search("node:app.py:low").tests}
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize("files", [BY_DEFAULT, OWN_NAMES], ids=["default", "own names"])
 def test_the_ids_are_those_that_pytest_collects(files: dict[str, str], tmp_path: Path) -> None:

@@ -264,6 +264,7 @@ def test_the_default_deadline_is_enough_for_a_large_file(house: House, kilobytes
     assert ask(house.client(deadline=DEADLINE), [TOTAL]).source == "file"
 
 
+@pytest.mark.slow
 def test_an_old_database_of_many_files_leaves_time_for_the_requested_file(house: House) -> None:
     house.write({f"many/m{n}.py": f"def f{n}(): pass\n" for n in range(650)})
     house.raised_to("sqlite")

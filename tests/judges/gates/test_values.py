@@ -328,6 +328,7 @@ def test_what_gates_take_out_is_not_counted_as_written(active: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_annotations_that_were_there_are_not_judged(
     tmp_path: Path, plain_python: ProjectPython
 ) -> None:

@@ -119,6 +119,7 @@ def test_build_scripts_are_left_out_unless_they_are_named(project: Path) -> None
     assert [job.path for job in named.jobs] == ["tasks.py"]
 
 
+@pytest.mark.slow
 def test_a_project_without_annotations_is_left_alone_unless_files_are_named(project: Path) -> None:
     (project / "more.py").write_text(_many(20, "show"))
     (project / "pyproject.toml").write_text("")

@@ -253,6 +253,7 @@ class TestUnreadable:
         (one,) = shop.plan().unreadable
         assert one == {"path": "odd\\udcff.py", "detail": "its name is not UTF-8"}
 
+    @pytest.mark.slow
     def test_odd_names_are_fine(self, desk: Desk) -> None:
         names = ["--fix/-y.py", "-x.py", "[x].py", "a%b.py", "ünïcode, with space.py"]
         desk.write({**dict.fromkeys(names, "import os\n"), "ruff.toml": RULES})

@@ -344,5 +344,6 @@ def test_a_checker_that_computes_for_long_is_ended_and_said_so(tmp_path: Path) -
         checker_that_runs("while True: pass").check(tmp_path, 50)
 
 
+@pytest.mark.slow
 def test_a_checker_that_waits_for_others_is_not_ended(tmp_path: Path) -> None:
     assert checker_that_runs("import time; time.sleep(1.5)").check(tmp_path, 50) == []
