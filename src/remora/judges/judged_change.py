@@ -1,5 +1,6 @@
 """A change to judge, and the judgement of an operation."""
 
+import ast
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -8,6 +9,7 @@ import msgspec
 
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
+from remora.code.syntax.source import Source, read_source
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.line_diff import new_lines
 
@@ -43,6 +45,15 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def earlier(self) -> Module | None:
         """The parsed old content."""
         return _parsed(self.path, self.before)
+
+    @cached_property
+    def trees(self) -> tuple[ast.Module, ast.Module] | None:
+        """The syntax trees of both contents, or None if one cannot be parsed."""
+        sides = [read_source(self.path, content or b"") for content in (self.before, self.after)]
+        match sides:
+            case [Source(tree=before), Source(tree=after)] if self.path.endswith(".py"):
+                return before, after
+        return None
 
     @cached_property
     def changed_functions(self) -> tuple[Node, ...]:

@@ -13,7 +13,6 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.changed_behavior import lost_guards
-from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.judges.judged_change import LATE, Change, Judged, Late, ReportedFinding, Unjudged
 from remora.judges.tests.circumstances import (
@@ -75,11 +74,8 @@ def judge_change(change: Change, tell: Callable[[str], None]) -> Iterator[Judged
 
 def _lost_guards(change: Change) -> Iterator[str]:
     for path, file in change.files.items():
-        if path.endswith(".py") and not is_of_tests(path):
-            sides = [read_source(path, content or b"") for content in (file.before, file.after)]
-            trees = [side.tree for side in sides if isinstance(side, Source)]
-            guards = lost_guards(*trees) if len(trees) == len(sides) else ()
-            yield from (f"{path}:{guard}" for guard in guards)
+        if file.trees is not None and not is_of_tests(path):
+            yield from (f"{path}:{guard}" for guard in lost_guards(*file.trees))
 
 
 def _missed(change: Change, findings: Sequence[ReportedFinding]) -> dict[str, tuple[int, ...]]:

@@ -24,8 +24,8 @@ from remora.text import count
 from remora.tools.host.ruff.newer_syntax import newer_syntax
 from remora.tools.tree import ToolTree
 from remora.usecases.check.baseline import Baseline, without_known
+from remora.usecases.judge.change_impact import unfit_calls
 from remora.usecases.judge.change_trees import ChangeRequest, change_trees
-from remora.usecases.judge.unfit_calls import unfit_calls
 
 _LEAST_S = 20.0
 """With less time, a busy machine does not start the tests often enough (decision)."""

@@ -8,14 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from remora.code.file_analysis import read_facts
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.hub.file_reader import read_all
-from remora.hub.query.impact import ImpactSearch
-from remora.hub.query.node_queries import NodeQueries
-from remora.hub.query.snapshots import MemorySnapshot
-from remora.ids import escape_path
 from remora.judges.gates.code_gates import failing, test_file
 from remora.judges.gates.gate import Gate, Levels, PlacedText, SlowGateError, UnstartedError, worse
 from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate, results_gate
@@ -27,6 +21,7 @@ from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE, VALUES_GATE
 from remora.text import count, some_of
 from remora.tools.host.declared_type_checker import SETTINGS_FILES, declared_checker
+from remora.usecases.judge.change_impact import reaching_tests
 
 GATE = "gate"
 """The operation in the problems of gates."""
@@ -93,7 +88,7 @@ def _judged(gate: Gate, change: Change, ends: float, last: float) -> Iterator[st
         try:
             yield from _find_worse(gate, change, soon if gate.name == TEST_GATE else ends)
         except SlowGateError:
-            if gate.name != TEST_GATE or not (reaching := _reaching_tests(change)):
+            if gate.name != TEST_GATE or not (reaching := reaching_tests(change)):
                 raise
             yield Unreached(reaching=reaching)
             yield from _find_worse(gate, change, last, reaching)
@@ -110,17 +105,6 @@ def _failed_before(change: Change, seen: "_Seen") -> Iterator[Unjudged]:
         if failed := [test for test in after if test in before]:
             why = "failed already before the change, which does not count"
             yield Unjudged(what=some_of(failed, 3), why=why)
-
-
-def _reaching_tests(change: Change) -> Sequence[str]:
-    """Return the tests that a change reaches, nearest first: those that `hub impact` names."""
-    tree, edits = change.after, {path: (f.before, f.after) for path, f in change.files.items()}
-    now = read_all(tree.tree, tree.files.glob("**/*.py"))
-    then = now | {
-        escape_path(path): read_facts(path, old or b"") for path, (old, _) in edits.items()
-    }
-    before, after = (NodeQueries(MemorySnapshot(side), root=tree.tree) for side in (then, now))
-    return ImpactSearch(before, after, edits, tree.files.read_bytes).of_edits(()).tests
 
 
 def _share_configuration(change: Change) -> None:
