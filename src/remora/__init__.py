@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from remora.usecases.analyze.session import RunResult as RunResult
     from remora.usecases.api import analyze as analyze
     from remora.usecases.api import fork as fork
-    from remora.usecases.api import messages as messages
     from remora.usecases.api import plan as plan
     from remora.usecases.api import render as render
     from remora.usecases.api import report as report
@@ -47,7 +46,7 @@ _MODULES = {
     "remora.trace.read.agent_turns": "packet_at",
     "remora.trace.read.reader": "read_events replay",
     "remora.usecases.analyze.session": "RunResult",
-    "remora.usecases.api": "analyze fork messages plan render report resume retry",
+    "remora.usecases.api": "analyze fork plan render report resume retry",
     "remora.usecases.check.check_files": "CheckResult check",
     "remora.usecases.record_run": "record",
     "remora.usecases.review.accept_part": "accept_edited accept_hunks hunks proposed_files",

@@ -85,8 +85,6 @@ class Measurement:
     run: RunOnCopy
     notify: Callable[[str], None]
     """Receives a line for each step."""
-    fresh: bool
-    """True to use no results of earlier commands."""
 
     def measure(self, agent: Agent, targets: Targets) -> OperationResult:
         arms = (self._measure_arm(agent.definition.name, arm, targets) for arm in self.arms)
@@ -109,8 +107,6 @@ class Measurement:
 
     def _measure_arm(self, agent_name: str, arm: Arm, targets: Targets) -> ArmResult:
         folder = ArmFolder(evaluations_folder(self.project) / self._key(agent_name, arm, targets))
-        if self.fresh:
-            folder.forget()
         known = folder.result()
         if known is not None:
             self.notify(f"{agent_name}, arm {arm.name}: using the result of an earlier command")

@@ -134,7 +134,6 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
     """The decision of a turn. `decided_by` is `rule`, `model`, `fallback` or `escalation`.
 
     `choice` is the index of the candidate that it follows among `candidates`, if any.
-    `written_name` is the tool's name as the model wrote it, if it was not exact.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -143,7 +142,6 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
     decided_by: str = "rule"
     candidates: int = 0
     choice: int | None = None
-    written_name: str = ""
     packet_sha256: str = ""
     trim: int = 0
 

@@ -8,12 +8,11 @@ unique prefix of an ID, or `last`. Errors are raised as RemoraError with a messa
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from remora.bootstrap.invocation import model_flags, run_flags
 from remora.bootstrap.open_project import invocation_for, open_with
 from remora.errors import UsageError
-from remora.exports.chat_messages import chat_messages
 from remora.ids import LAST
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
@@ -27,7 +26,6 @@ from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
 from remora.text import as_texts
-from remora.trace.read.reader import read_events
 from remora.usecases.analyze.resume_run import continue_run, resume_recorded
 from remora.usecases.analyze.run_limits import RunBudget
 from remora.usecases.analyze.session import (
@@ -184,34 +182,20 @@ def fork(
     turn: int,
     *,
     model: str | None = None,
-    files: str | Path | None = None,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
 ) -> ForkResult:
     """Create another attempt that starts at a turn of an agent. Use `resume` to run it.
 
     `agent` is an agent ID, a unique prefix of an ID, or the function that the agent worked on.
-    `files` is an empty folder to which the files of that turn are written.
     """
     invocation, project = open_with(root, model_flags(model))
     request = ForkRequest(
         agent_id=stream_named(project.trace, agent),
         turn=turn,
-        files=None if files is None else Path(files),
         trusted=trust_run,
     )
     return fork_with_model(invocation, project, request, configured=model is not None)
-
-
-def messages(agent: str, *, root: str | Path | Project | None = None) -> list[dict[str, Any]]:
-    """Return an agent's whole conversation as chat messages, in the form of OpenAI's API.
-
-    It contains the calls of rules and the complete results of tools, too. `agent` has the same
-    meaning as in `fork`.
-    """
-    trace = open_with(root)[1].trace
-    stream = trace.existing_agent(stream_named(trace, agent))
-    return chat_messages(read_events(stream), trace.blobs)
 
 
 def report(

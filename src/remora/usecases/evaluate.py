@@ -40,8 +40,6 @@ class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The most targets of each."""
     seed: int = 0
     """The seed by which targets are chosen."""
-    fresh: bool = False
-    """True to use no results of earlier commands."""
 
 
 def evaluate(
@@ -63,7 +61,7 @@ def evaluate(
     with locked_base(project) as base:
         files = read_files(project, base)
         run = _CopyRunner(invocation, project, watching, notify)
-        measuring = Measurement(project, base, request.arms, run, notify, fresh=request.fresh)
+        measuring = Measurement(project, base, request.arms, run, notify)
         chosen = partial(_targets, invocation, project, request, files)
         found = [measuring.measure(agent, chosen(agent)) for agent in agents]
         return measuring.report(found, request.seed, files.notes)

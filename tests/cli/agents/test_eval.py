@@ -82,7 +82,6 @@ def test_results_are_kept_until_the_project_changes(poor: Remora, loaders: Path)
     assert kept not in first.err
     assert kept in again.err
     assert again.document == first.document
-    assert kept not in poor(*TYPES, "--fresh", cwd=loaders).err
     assert kept not in poor(*TYPES, "--slots", "2", cwd=loaders).err
     (loaders / "README.md").write_text("# More\n")
     assert kept not in poor(*TYPES, cwd=loaders).err

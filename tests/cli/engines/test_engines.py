@@ -131,7 +131,7 @@ class TestQueue:
         self.start_worker(company)
         run = company.remora("analyze", "price.py", "-o", "lint", "--engine", "queue")
         assert [job["status"] for job in run["jobs"]] == ["verified"]
-        tools = company.remora("trace", "transcript", run["jobs"][0]["agent_id"], "--messages")
+        tools = company.remora("trace", "transcript", run["jobs"][0]["agent_id"])
         assert "remove_comments" in str(tools)
         company.check_streams()
 

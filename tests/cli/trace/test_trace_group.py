@@ -127,19 +127,11 @@ def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> No
     assert "E722" in told
 
 
-def test_the_transcript_shows_who_decided_also_as_messages(ran: Ran, agent: str) -> None:
+def test_the_transcript_shows_who_decided(ran: Ran, agent: str) -> None:
     told = ran("trace", "transcript", agent).out
     assert "tool call: run_linter(" in told
     assert ") by rule" in told
     assert told.rstrip().endswith("agent end: submitted")
-    document = ran("trace", "transcript", agent, "--messages").document
-    assert document["agent_id"] == agent
-    first, result = document["messages"][:2]
-    assert (first["name"], first["tool_calls"][0]["function"]["name"]) == ("rule", "run_linter")
-    assert result["tool_call_id"] == first["tool_calls"][0]["id"]
-    assert "E722" in result["content"]
-    run_id = ran.analyzed.document["run_id"]
-    assert ran("trace", "transcript", run_id, "--messages", "--json").code == 1
 
 
 def test_verify_shows_every_head_and_anchor(ran: Ran, tmp_path: Path) -> None:

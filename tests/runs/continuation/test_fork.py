@@ -169,29 +169,6 @@ class TestAFork:
             fork(desk, parent, 6)
         assert list(desk.project.trace.agent_streams()) == streams
 
-    def test_writes_the_files_as_they_were(self, desk: Desk, tmp_path: Path) -> None:
-        parent = parent_of(desk)
-        (desk.root / "b.py").write_text("later\n")
-        fork(desk, parent, 5, files=tmp_path / "then")
-        then = {p.name: p.read_bytes() for p in (tmp_path / "then").iterdir()}
-        assert set(then) == {"a.py", "b.py", "ruff.toml"}
-        assert then["b.py"] == UNUSED.encode()
-        at = files_of(desk, parent, 4)["a.py"]
-        assert hashlib.sha256(then["a.py"]).hexdigest() == at.sha256
-        with pytest.raises(UsageError, match="is not empty"):
-            fork(desk, parent, 5, files=tmp_path / "then")
-
-    @pytest.mark.slow
-    def test_of_a_trusted_run_no_settings_are_written(self, tmp_path: Path) -> None:
-        desk = Desk(tmp_path / "settings")
-        desk.write({"b.py": UNUSED, "ruff.toml": RULES, "remora.yaml": "exclude: []\n"})
-        desk.analyze(first, run_id=RUN)
-        parent = parent_of(desk)
-        fork(desk, parent, 1, files=tmp_path / "ours")
-        assert (tmp_path / "ours" / "remora.yaml").exists()
-        fork(desk, parent, 1, files=tmp_path / "theirs", trusted=True)
-        assert sorted(p.name for p in (tmp_path / "theirs").iterdir()) == ["b.py", "ruff.toml"]
-
 
 class TestAForkThatGoesOn:
     @pytest.mark.slow

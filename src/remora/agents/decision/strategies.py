@@ -61,8 +61,7 @@ class DecisionStrategy:
         """
         free: dict[str, Any] = {"required": []} if self.fills_in else {}
         asked = [replace(tool, parameters={**tool.parameters, **free}) for tool in tools]
-        written = _written(answer, tools)
-        call = _with_whole_texts(known_call(written, asked), candidates)
+        call = _with_whole_texts(known_call(_written(answer, tools), asked), candidates)
         if self.fills_in:
             call = granted_call(_filled_in(call, candidates), tools)
         fitting = [n for n, offer in enumerate(candidates) if matches_candidate(call, offer)]
@@ -73,7 +72,6 @@ class DecisionStrategy:
             decided_by="model",
             candidates=len(candidates),
             choice=choice,
-            written_name=written.name if written.name != call.tool else "",
         )
 
 

@@ -39,7 +39,6 @@ _LONGEST = 60
     "--seed", type=click.IntRange(min=0, max=2**32 - 2), default=0, show_default=True,
     metavar="N", help="Seed for the choice of targets and for intervals.",
 )  # fmt: skip
-@click.option("--fresh", is_flag=True, help="Do not use results of earlier commands.")
 def eval_(
     options: Options,
     *,
@@ -47,7 +46,6 @@ def eval_(
     arms: tuple[str, ...],
     slots: int,
     seed: int,
-    fresh: bool,
 ) -> int:
     """Compare models and settings on your own code.
 
@@ -68,7 +66,6 @@ def eval_(
         arms=tuple(parse_arm(arm) for arm in dict.fromkeys(arms)),
         number=slots,
         seed=seed,
-        fresh=fresh,
     )
     report = evaluate(
         invocation_of(options),

@@ -1,13 +1,12 @@
 """The `trace fork` command, which creates a new agent from any turn of another agent."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from remora.cli.app.name_parameters import STREAM
-from remora.cli.app.options import PATH, Options, command, trust_option
+from remora.cli.app.options import Options, command, trust_option
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import invocation_of, next_command, open_with_consent
 from remora.text import escape_line
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     "fork",
     examples=(
         "remora trace fork load_orders --turn 3 --continue",
-        "remora trace fork lint-1f2e3d4c5b6a --turn 2 --files /tmp/then",
+        "remora trace fork lint-1f2e3d4c5b6a --turn 2 --model http://127.0.0.1:8080/v1",
     ),
 )
 @click.argument("agent", type=STREAM)
@@ -33,19 +32,14 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--model", metavar="M", help="Use another model: a name or a server address.")
 @click.option("--continue", "go_on", is_flag=True, help="Run the new agent now.")
-@click.option(
-    "--files", type=PATH, metavar="DIR",
-    help="Also write the files of that turn to this empty folder.",
-)  # fmt: skip
 @trust_option
-def fork(  # noqa: PLR0913 (one parameter for each option)
+def fork(
     options: Options,
     agent: str,
     *,
     turn: int,
     model: str | None,
     go_on: bool,
-    files: Path | None,
     trust_run: bool,
 ) -> int:
     """Start another attempt of an agent's job from any of its turns.
@@ -65,9 +59,7 @@ def fork(  # noqa: PLR0913 (one parameter for each option)
 
     invocation = invocation_of(options, model_flags(model))
     project = open_with_consent(options, invocation)
-    request = ForkRequest(
-        agent_id=stream_named(project.trace, agent), turn=turn, files=files, trusted=trust_run
-    )
+    request = ForkRequest(agent_id=stream_named(project.trace, agent), turn=turn, trusted=trust_run)
     configured = bool(model)
     if go_on:
         return _continue_fork(
@@ -76,7 +68,7 @@ def fork(  # noqa: PLR0913 (one parameter for each option)
             *start_continued_fork(invocation, project, request, configured=configured),
         )
     made = fork_with_model(invocation, project, request, configured=configured)
-    emit(options, made.document(), _fork_lines(options, project, made, request.files))
+    emit(options, made.document(), _fork_lines(options, project, made))
     return 0
 
 
@@ -109,13 +101,9 @@ def _continue_fork(
     return jobs_exit_code([job])
 
 
-def _fork_lines(
-    options: Options, project: "ProjectRecords", made: "ForkResult", files: Path | None
-) -> Iterator[str]:
+def _fork_lines(options: Options, project: "ProjectRecords", made: "ForkResult") -> Iterator[str]:
     parent = made.parent
     where = f"line {parent['seq'] + 1} of {parent['agent_id']}"
     yield escape_line(f"{made.job.agent_id}  attempt {made.job.attempt}, from {where}")
-    if files is not None:
-        yield escape_line(f"the files of that turn are in {files}")
     resume = next_command(options, project.root, "analyze", "--resume", made.job.run_id)
     yield f"nothing was run; to run the fork, use `{resume}`"

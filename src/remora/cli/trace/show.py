@@ -10,7 +10,7 @@ import click
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, plain_lines, print_json, print_lines
+from remora.cli.app.output import emit, plain_lines, print_lines
 from remora.cli.app.project_context import trace_folder_of
 from remora.text import count, escape_line
 
@@ -60,18 +60,10 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     return 0
 
 
-@command(
-    "transcript",
-    examples=("remora trace transcript total", "remora trace transcript total --messages"),
-)
+@command("transcript", examples=("remora trace transcript total",))
 @click.argument("agent", type=STREAM)
-@click.option("--messages", is_flag=True, help="Print chat messages as JSON.")
-def transcript(options: Options, agent: str, *, messages: bool) -> int:
-    """Print an agent's stream as readable text: requests, decisions and results.
-
-    With --messages, print {"agent_id", "messages"}: the conversation in the form of OpenAI's API,
-    with the complete results of tools.
-    """
+def transcript(options: Options, agent: str) -> int:
+    """Print an agent's stream as readable text: requests, decisions and results."""
     from remora.cli.trace.event_lines import print_items
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.event_summary import transcript as transcript_of
@@ -79,12 +71,6 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
 
     folder = trace_folder_of(options)
     name = stream_named(folder, agent)
-    if messages:
-        from remora.exports.chat_messages import chat_messages
-
-        events = read_events(folder.existing_agent(name))
-        print_json({"agent_id": name, "messages": chat_messages(events, folder.blobs)})
-        return 0
     lines = transcript_of(read_events(folder.existing_stream(name)))
     if options.json:
         print_items(name, "lines", map(json.dumps, lines))

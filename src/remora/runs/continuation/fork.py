@@ -1,16 +1,12 @@
-"""Forking an agent at any turn, and restoring the files as they were at that turn."""
+"""Forking an agent at any turn."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from remora.agents.fork import ForkPoint, UpdateStart, fork_point_at, fork_start
 from remora.agents.job import Job
-from remora.errors import HostError, NotFound, UsageError
-from remora.files.reserved_names import reserved
-from remora.ids import unescape_path
-from remora.runs.execution.base_files import BaseFilesCache
+from remora.errors import NotFound
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start, start_stream
 from remora.runs.records.attempts import AttemptNumbers, Attempts
@@ -18,7 +14,6 @@ from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import Clock, utc_now
-from remora.workspaces.rooted_files import RootedFiles
 
 
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,32 +49,26 @@ def run_of_agent(project: ProjectRecords, agent_id: str) -> tuple[str, str]:
     return last.run_id, last.operation
 
 
-def fork(  # noqa: PLR0913 (the options of the command)
+def fork(
     project: Project,
     record: RunRecord,
     agent_id: str,
     turn: int,
     as_now: UpdateStart,
     *,
-    files: Path | None,
     clock: Clock = utc_now,
 ) -> ForkResult:
     """Create a new attempt of an agent's job that continues just before the decision in `turn`.
 
     `record` is the run's verified record. The agent's stream is not changed, and the new attempt is
-    not run. If `files` is given, the files at that turn are written to this folder, which must be
-    empty or new. Raises NotFound if the turn does not exist or a file's content is missing,
-    StreamLocked if the run is still running, UsageError if `files` is not empty, and StreamDamaged
-    if a stream is damaged.
+    not run. Raises NotFound if the turn does not exist or a file's content is missing, StreamLocked
+    if the run is still running, and StreamDamaged if a stream is damaged.
     """
     point = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
     with open_run(project, record, clock) as stream:
         attempts = stream.record.attempts
         job = AttemptNumbers(project.trace, attempts).next_of(_job_of(attempts, agent_id))
         _check_contents(project, point)
-        if files is not None:
-            cache = BaseFilesCache(project, record.run_id, attempts.start)
-            _write_files(cache, project, point, files, trusted=record.trusted)
         start = as_now(job, fork_start(point, job))
         start_stream(project, job, start, clock)
         stream.append(job_start(job))
@@ -102,33 +91,3 @@ def _check_contents(project: ProjectRecords, point: ForkPoint) -> None:
                 f"the content of {change.path} at this turn {problem}",
                 hint="run `remora trace verify`",
             )
-
-
-def _write_files(
-    cache: BaseFilesCache, project: ProjectRecords, point: ForkPoint, folder: Path, *, trusted: bool
-) -> None:
-    _require_empty(folder)
-    place = RootedFiles(folder)
-    changed = {unescape_path(change.path): change for change in point.changes}
-    try:
-        base = cache.of(point.start.rebased).base
-        for path, file in base.files.items():
-            if path not in changed and not (trusted and reserved(path)):
-                place.create(path, base.pieces(path), file.mode)
-        for path, change in changed.items():
-            if change.after is not None and not reserved(path):
-                place.create(path, project.trace.objects.pieces(change.after), change.mode)
-    except HostError as error:
-        raise UsageError(f"{folder}: {error.message}", hint="use an empty folder") from error
-    finally:
-        cache.close()
-
-
-def _require_empty(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        is_empty = not any(folder.iterdir())
-    except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}", hint="use an empty folder") from error
-    if not is_empty:
-        raise UsageError(f"{folder} is not empty", hint="use a new or empty folder")

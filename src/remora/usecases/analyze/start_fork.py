@@ -1,7 +1,6 @@
 """Start of a fork of a recorded agent."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from remora.agents.definition.agent import Agent
 from remora.agents.fork import with_agent, with_model
@@ -33,8 +32,6 @@ class ForkRequest:
 
     agent_id: str
     turn: int
-    files: Path | None = None
-    """The folder to write the turn's files to, if any."""
     trusted: bool = False
     """True if the user trusts a run of another installation."""
 
@@ -113,4 +110,4 @@ def _fork(
         settings = query_settings_for(config, agent, model, recorded_request(start))
         return with_model(updated, model, settings)
 
-    return forks.fork(project, record, request.agent_id, request.turn, as_now, files=request.files)
+    return forks.fork(project, record, request.agent_id, request.turn, as_now)
