@@ -63,8 +63,8 @@ A run is given as its ID, a unique prefix, or `last`; an agent as its ID or a un
 
 REMORA_ROOT, REMORA_CONFIG and REMORA_MODEL apply if `--root`, `--config` and `--model` are not given.
 Colors: `--color` has the highest priority, then NO_COLOR, then FORCE_COLOR or CLICOLOR_FORCE. Without
-any of them, terminals get colors and pipes do not. `remora completion --install` installs a script
-that completes commands, options, and the names of runs, agents, operations and nodes.
+any of them, terminals get colors and pipes do not. `eval "$(_REMORA_COMPLETE=bash_source remora)"`
+completes commands and options in bash (in zsh: `zsh_source`).
 
 | exit code | meaning |
 |---|---|

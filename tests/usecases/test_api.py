@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -56,14 +55,8 @@ def test_a_run_from_its_plan_to_the_files_and_back(
     assert capfd.readouterr() == ("", ""), "nothing is printed"
 
 
-def calls_of(messages: list[dict[str, Any]]) -> list[dict[str, str]]:
-    return [call["function"] for message in messages for call in message.get("tool_calls") or []]
-
-
 def test_a_verdict_and_another_try(project: Path) -> None:
     result = remora.analyze("a.py", root=project, operations=["lint"])
-    messages = remora.messages(result.view.jobs[0].agent_id, root=result.project)
-    assert [call["name"] for call in calls_of(messages)] == ["fix_findings", "submit_result"]
     rejected = remora.reject("last", "a.py:__module__", feedback="keep re")
     assert rejected.rejected == ["node:a.py:__module__"]
     again = remora.retry("last", "a.py:__module__", feedback="keep re")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.name_parameters import OPERATION
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_error, print_failure, table
 from remora.cli.app.project_context import config_of, invocation_of
@@ -51,7 +50,7 @@ def _origin(agent: dict[str, Any]) -> str:
 
 
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
-@click.argument("name", type=OPERATION)
+@click.argument("name")
 def show(options: Options, name: str) -> int:
     """Show an agent's definition: its goal, its checks, and its tools with their grants.
 

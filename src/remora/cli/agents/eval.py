@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.name_parameters import operations_option
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import Options, command, operations_option
 from remora.cli.app.output import emit, indented, note, table, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.cli.app.working import working

@@ -30,7 +30,6 @@ COMMANDS = {
     "agents": ("app.command_groups:agents", "List, check and create agents."),
     "tools": ("app.command_groups:tools", "List, check and run agent tools."),
     "schema": ("agents.schema:schema", "Print JSON Schemas of Remora's formats."),
-    "completion": ("app.completion:completion", "Print a shell completion script."),
     "help": ("app.lazy_group:help_", "Show the help of a command, or all commands."),
 }
 """Commands by name, each with its `MODULE:ATTRIBUTE` in `remora.cli` and its line on the front page."""

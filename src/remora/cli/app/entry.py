@@ -13,6 +13,8 @@ from remora.cli.app.lazy_group import TopGroup
 from remora.cli.app.options import use_colors
 from remora.errors import RemoraError
 
+_COMPLETE = "_REMORA_COMPLETE"
+"""Variable by which click's completion scripts ask."""
 _INTERRUPTED_HINT = "nothing is left half-done: the next command completes or rolls back"
 _REINSTALL_HINT = "a required package cannot be imported: reinstall Remora with its dependencies"
 _MEMORY_HINT = "free memory, or raise the limit (see `ulimit -v`), and try again"
@@ -64,10 +66,13 @@ def run(args: Sequence[str]) -> int:
     Failures are printed to stderr and, with `--json`, also to stdout as a document.
     """
     root = TopGroup()
-    if asked := os.environ.get("_REMORA_COMPLETE"):
-        from remora.cli.app.completion import print_completions
+    if asked := os.environ.get(_COMPLETE):
+        from click.shell_completion import shell_complete
 
-        return print_completions(root, asked)
+        help_names = {"help_option_names": ["-h", "--help"]}
+        with suppress(click.ClickException):  # such as an unknown command: nothing to complete
+            return shell_complete(root, help_names, "remora", _COMPLETE, asked)
+        return 2
     colors = use_colors(args, os.environ)
     with click.Context(root, info_name="remora", color=colors).scope(cleanup=False):
         return _run_command(root, args, color=colors)

@@ -66,6 +66,16 @@ json_lines_option = click.option(
 )
 
 
+def operations_option(about: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return the option that selects operations."""
+    return click.option("-o", "--operation", "operations", metavar="OP", multiple=True, help=about)
+
+
+def changed_option(about: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return the option that names a revision to compare with, or HEAD."""
+    return click.option("--changed", is_flag=False, flag_value="", metavar="[REV]", help=about)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """The global options. `root` and `config` are unresolved paths, as given by the user."""

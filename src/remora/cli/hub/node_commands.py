@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from remora.cli.app.name_parameters import HUB_NODE
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import (
     emit,
@@ -48,7 +47,7 @@ def _depth_option(about: str) -> Callable[[_Command], _Command]:
         "remora hub get src/shop/cart.py --json",
     ),
 )
-@click.argument("node", type=HUB_NODE, metavar="NODE")
+@click.argument("node", metavar="NODE")
 @target_options
 def get(options: Options, node: str, target: "HubTarget") -> int:
     """Show a node's signature, location, links, tests and freshness.
@@ -79,7 +78,7 @@ def get(options: Options, node: str, target: "HubTarget") -> int:
     "callers",
     examples=("remora hub callers Cart.total", "remora hub callers Cart.total --depth 3 --json"),
 )
-@click.argument("node", type=HUB_NODE, metavar="NODE")
+@click.argument("node", metavar="NODE")
 @_depth_option("Include callers of callers, up to N steps. [default: 1]")
 @target_options
 def callers(options: Options, node: str, depth: int, target: "HubTarget") -> int:
@@ -97,7 +96,7 @@ def callers(options: Options, node: str, depth: int, target: "HubTarget") -> int
     "callees",
     examples=("remora hub callees Cart.total", "remora hub callees cart.py:checkout --depth 2"),
 )
-@click.argument("node", type=HUB_NODE, metavar="NODE")
+@click.argument("node", metavar="NODE")
 @_depth_option("Include callees of callees, up to N steps. [default: 1]")
 @target_options
 def callees(options: Options, node: str, depth: int, target: "HubTarget") -> int:
@@ -112,7 +111,7 @@ def callees(options: Options, node: str, depth: int, target: "HubTarget") -> int
     "tests",
     examples=("remora hub tests Cart.total", "remora hub tests Cart.total | xargs -r pytest"),
 )
-@click.argument("node", type=HUB_NODE, metavar="NODE")
+@click.argument("node", metavar="NODE")
 @_depth_option("Include tests of callers, up to N - 1 steps. [default: 1]")
 @click.option(
     "--limit", type=_LIMIT, default=20, metavar="N", help="Maximum number of tests. [default: 20]"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command, rule_option, trust_option
 from remora.cli.app.output import note, print_failure
 from remora.cli.app.project_context import next_command, project_of
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
 _NAMED = 5
 """Changes that a question names (decision)."""
-_RUN = click.argument("run", type=RUN)
-_NODES = click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
+_RUN = click.argument("run")
+_NODES = click.argument("nodes", metavar="[NODE]...", nargs=-1)
 _CHOOSING = (
     _RUN,
     _NODES,
@@ -225,7 +224,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
 
 
 @command("review", examples=("remora review", "remora review last --by rule"))
-@click.argument("run", type=RUN, default=LAST)
+@click.argument("run", default=LAST)
 @click.option(
     "--by",
     type=click.Choice(("file", "rule", "agent")),

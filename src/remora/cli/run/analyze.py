@@ -5,14 +5,15 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from remora.cli.app.name_parameters import RUN, changed_option, operations_option
 from remora.cli.app.options import (
     PATH,
     SECONDS,
     Options,
+    changed_option,
     command,
     json_lines_option,
     model_option,
+    operations_option,
     select_option,
     unsandboxed_option,
 )
@@ -85,7 +86,7 @@ _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last numb
     help="The project's own checks that judge the changes; static ones run no code of it.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the plan and exit.")
-@click.option("--resume", type=RUN, metavar="RUN", help="Resume an interrupted run.")
+@click.option("--resume", metavar="RUN", help="Resume an interrupted run.")
 @click.option(
     "--trust-run", is_flag=True,
     help="With --resume: accept a run that this installation did not start.",

@@ -5,13 +5,14 @@ from threading import Thread
 
 import click
 
-from remora.cli.app.name_parameters import changed_option, operations_option
 from remora.cli.app.options import (
     PATH,
     SECONDS,
     Options,
+    changed_option,
     command,
     model_option,
+    operations_option,
     select_option,
     unsandboxed_option,
 )

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.name_parameters import RUN, changed_option
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import Options, changed_option, command
 from remora.cli.app.output import print_lines
 from remora.cli.app.project_context import project_of
 from remora.errors import UsageError
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
         "remora report last --format github --changed=origin/main",
     ),
 )
-@click.argument("run", type=RUN, default=LAST)
+@click.argument("run", default=LAST)
 @click.option(
     "--format",
     "form",

@@ -2,7 +2,6 @@
 
 import click
 
-from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command, trust_option
 from remora.cli.app.output import note
 from remora.cli.app.project_context import invocation_of, open_with_consent
@@ -10,8 +9,8 @@ from remora.text import count
 
 
 @command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
-@click.argument("run", type=RUN)
-@click.argument("node", type=NODE)
+@click.argument("run")
+@click.argument("node")
 @click.option(
     "--feedback", metavar="TEXT", help="Tell the agent what to do differently; shown in every turn."
 )

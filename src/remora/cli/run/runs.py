@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command, rule_option
 from remora.cli.app.output import emit, note, print_json, table, wrapped
 from remora.cli.app.project_context import (
@@ -54,7 +53,7 @@ def runs(options: Options) -> int:
         "remora show", "remora show last --status error", "remora show 20260131-0930 --json"
     ),
 )  # fmt: skip
-@click.argument("run", type=RUN, default=LAST)
+@click.argument("run", default=LAST)
 @click.option(
     "--status",
     "statuses",
@@ -103,8 +102,8 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
         "remora diff last 'src/shop/*' --color never | git apply --check",
     ),
 )
-@click.argument("run", type=RUN, default=LAST)
-@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
+@click.argument("run", default=LAST)
+@click.argument("nodes", metavar="[NODE]...", nargs=-1)
 @rule_option
 @click.option("--stat", is_flag=True, help="Print only the numbers of changed lines by file.")
 def diff(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from remora.cli.app.entry import output_lost
-from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_json, print_lines, wrapped
 from remora.cli.app.project_context import project_of, trace_folder_of
@@ -37,8 +36,8 @@ _HTML = "html"
         "remora trace export --run last --format jsonl -o run.jsonl",
     ),
 )
-@click.argument("agent", type=STREAM, required=False)
-@click.option("--run", "run", type=RUN, metavar="RUN", help="Export a run and all its agents.")
+@click.argument("agent", required=False)
+@click.option("--run", "run", metavar="RUN", help="Export a run and all its agents.")
 @click.option("--all", "every", is_flag=True, help="Export all runs and agents.")
 @click.option(
     "--format", "form", type=click.Choice((_HTML, *FORMATS)), required=True, help="Output format."

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command, trust_option
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import invocation_of, next_command, open_with_consent
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
         "remora trace fork lint-1f2e3d4c5b6a --turn 2 --model http://127.0.0.1:8080/v1",
     ),
 )
-@click.argument("agent", type=STREAM)
+@click.argument("agent")
 @click.option(
     "--turn", type=click.IntRange(min=0), required=True, metavar="N",
     help="Start just before this turn's decision (0: before the first turn).",

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, table
 from remora.cli.app.project_context import note_invalid_names, trace_folder_of
@@ -27,11 +26,9 @@ _MAX_ID = 64
         "remora trace list --node 'src/shop/cart.py:*'",
     ),
 )
-@click.option("--run", type=RUN, metavar="RUN", help="Show only streams of this run.")
+@click.option("--run", metavar="RUN", help="Show only streams of this run.")
 @click.option("--node", metavar="GLOB", help="Show only streams of matching nodes.")
-@click.option(
-    "-o", "--operation", type=OPERATION, metavar="NAME", help="Show only streams of this operation."
-)
+@click.option("-o", "--operation", metavar="NAME", help="Show only streams of this operation.")
 @click.option(
     "--status",
     type=click.Choice((*STATUSES, RUNNING, DAMAGED)),

@@ -2,7 +2,6 @@
 
 import click
 
-from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json
 from remora.cli.app.project_context import trace_folder_of
@@ -14,7 +13,7 @@ _TURN = click.IntRange(min=0)
     "packet",
     examples=("remora trace packet lint-3f2a --turn 3", "remora trace packet lint-3f2a --full"),
 )
-@click.argument("agent", type=STREAM)
+@click.argument("agent")
 @click.option(
     "--turn",
     type=_TURN,
@@ -47,7 +46,7 @@ def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int
         "remora trace diff src/shop/cart.py:total --from 1 --to 6 --json",
     ),
 )
-@click.argument("agent", type=STREAM)
+@click.argument("agent")
 @click.option("--from", "first", type=_TURN, metavar="N", required=True, help="Earlier turn.")
 @click.option("--to", "last", type=_TURN, metavar="M", required=True, help="Later turn.")
 @click.option("--full", is_flag=True, help="Compare the packets before trimming.")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, indented, print_error
 from remora.cli.app.project_context import trace_folder_of
@@ -20,7 +19,7 @@ _RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown"
 
 
 @command("replay", examples=("remora trace replay lint-3f2a", "remora trace replay --json"))
-@click.argument("agent", type=STREAM, required=False)
+@click.argument("agent", required=False)
 def replay(options: Options, agent: str | None) -> int:
     """Rerun the scripts of an agent, or of all, and compare the results with the record.
 

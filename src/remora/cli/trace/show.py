@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, plain_lines, print_lines
 from remora.cli.app.project_context import trace_folder_of
@@ -27,7 +26,7 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
         "remora trace show lint-3f2a --raw",
     ),
 )
-@click.argument("agent", type=STREAM)
+@click.argument("agent")
 @click.option("--turn", type=_TURN, metavar="N", help="Show one turn: its packet and raw output.")
 @click.option("--raw", is_flag=True, help="Print the recorded lines byte for byte.")
 def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
@@ -61,7 +60,7 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
 
 
 @command("transcript", examples=("remora trace transcript total",))
-@click.argument("agent", type=STREAM)
+@click.argument("agent")
 def transcript(options: Options, agent: str) -> int:
     """Print an agent's stream as readable text: requests, decisions and results."""
     from remora.cli.trace.event_lines import print_items

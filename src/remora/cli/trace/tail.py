@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import fit_line, note
 from remora.cli.app.project_context import trace_folder_of
@@ -36,7 +35,7 @@ Show = Callable[[Path, bytes, "Event"], object]
         "remora trace tail last -f --json",
     ),
 )
-@click.argument("agent", type=STREAM, default=LAST)
+@click.argument("agent", default=LAST)
 @click.option(
     "-n",
     "--lines",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, terminal_width, wrapped
 from remora.cli.app.project_context import trace_folder_of
@@ -26,7 +25,7 @@ _FEW = 3
         "remora trace verify elsewhere/debug-1.jsonl",
     ),
 )
-@click.argument("agent", metavar="[AGENT_OR_FILE]", type=STREAM, required=False)
+@click.argument("agent", metavar="[AGENT_OR_FILE]", required=False)
 @click.option("--all", "every", is_flag=True, help="Verify all streams (default).")
 def verify(options: Options, agent: str | None, *, every: bool) -> int:
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.

@@ -2,7 +2,6 @@
 
 import click
 
-from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.cli.app.project_context import next_command, trace_folder_of
@@ -11,7 +10,7 @@ from remora.cli.app.project_context import next_command, trace_folder_of
 @command(
     "why", examples=("remora trace why lint-3f2a", "remora trace why src/shop/cart.py:total --json")
 )
-@click.argument("agent", type=STREAM)
+@click.argument("agent")
 def why(options: Options, agent: str) -> int:
     """Name the cause of an agent's failure, its turn, and the events that show it.
 
