@@ -303,13 +303,23 @@ def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path
 
 
 @pytest.mark.slow
-def test_what_is_known_is_shown_until_the_tests_have_run(tmp_path: Path) -> None:
-    root = new_repository(write(tmp_path / "shop", {"shop.py": "A = 1\n"}))
+def test_a_judgement_says_what_it_does_and_is_kept(tmp_path: Path) -> None:
+    root, home = new_repository(write(tmp_path / "shop", {"shop.py": "A = 1\n"})), tmp_path / "home"
     write(root, {"shop.py": "A = 2\n"})
-    with client_of(root, tmp_path / "home") as client:
+    with client_of(root, home) as client:
         token = re.findall(r'name="token" value="([^"]+)', client.get("/judge").text)[0]
-        before, _, after = client.post("/judge", data={"token": token}).text.rpartition(
-            "</p></div>"
-        )
-    assert "No remarks without running code on 1 changed Python file" in before
-    assert "No remarks on 1 changed Python file" in after
+        answer = client.post("/judge", data={"token": token}, follow_redirects=False)
+        assert answer.headers["location"] == "/judge"
+        text = client.get("/judge").text
+        if live := re.search(r'data-live="([^"]+)', text):  # else it has ended
+            events = client.get(live[1]).text
+            assert "data: checking the project: pytest" in events
+            assert events.rstrip().endswith("event: end\r\ndata:")
+            text = client.get("/judge").text
+        assert "No remarks on 1 changed Python file of your files since HEAD, " in text
+        assert "Judge again" in text
+        assert '<a href="/judge?last=1">0 remarks</a> of your files' in client.get("/project").text
+        (kept,) = home.rglob("answers/judge/*")
+        kept.write_bytes(kept.read_bytes()[:-9])
+        assert "tests have not run" in client.get("/judge?last=1").text
+        assert "last=1" not in client.get("/project").text

@@ -1,25 +1,29 @@
 """The pages of a change that is not recorded: what `judge` says of it, and what it concerns."""
 
 import asyncio
-import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from hashlib import sha256
 from itertools import groupby
-from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
 from remora.code.edit.text_lines import split_lines
-from remora.errors import HostError
+from remora.errors import HostError, RemoraError
+from remora.runs.report.problems import Problem
+from remora.runs.review.accepted_changes import Announce
 from remora.usecases.command_document import document_of
 from remora.usecases.impact import TITLES
+from remora.usecases.judge import judge_change as judging
+from remora.usecases.judge.change_trees import ChangeRequest
 from remora.web.html_responses import page_in_two_parts, render
-from remora.web.review_page import read_form
+from remora.web.review_page import first_value, read_form
 from remora.web.session import Session
+from remora.web.verdict_queue import VerdictQueue
 from remora.workspaces.rooted_files import RootedFiles
 
 _OFTEN_MISSING = {"since": "", "command": "", "left_out": False, "incomplete": [], "unknown": ""}
@@ -30,68 +34,90 @@ _MOST_SHOWN = 50
 """Remarks that are shown with their lines."""
 
 
-def judge_page(invocation: Invocation, session: Session, _request: Request) -> Response:
-    """Return what can be said of the uncommitted change, or of the branch, without running code."""
-    return page_in_two_parts("judge.html", partial(_judged, invocation, session, is_static=True))
+def judge_page(
+    invocation: Invocation, session: Session, queue: VerdictQueue, request: Request
+) -> Response:
+    """Return what can be said of the change without running code, or the last judgement.
+
+    While a judgement is made, the page shows what it says. When it has ended, it is the last one.
+    """
+    judged, done = queue.of_run("")
+    messages = [queue.take(verdict) for verdict in done]
+    if done and not any(messages):
+        return RedirectResponse("/judge?last=1", 303)
+    body = partial(_judged, invocation, session, is_last="last" in request.query_params)
+    values = {"judged": judged, "messages": messages}
+    return page_in_two_parts("judge.html", (lambda: "") if judged else body, **values)
 
 
-async def judge_whole(invocation: Invocation, session: Session, request: Request) -> Response:
-    """Return what the tests say of it, too. Only a form of our page may run code."""
+async def judge_whole(
+    invocation: Invocation, session: Session, queue: VerdictQueue, request: Request
+) -> Response:
+    """Judge with the tests, too, a change or the last one again. Only a form of our page may run code."""
     form = await read_form(session, request)
     if isinstance(form, Response):
         return form
-    return page_in_two_parts("judge.html", partial(_judged_with_tests, invocation, session))
+    asked = ChangeRequest()
+    if first_value(form, "again") and (last := judging.last_judgement(open_project(invocation))):
+        asked = ChangeRequest(*last.asked)
+    if not queue.of_run("")[0]:
+        await queue.add("", (), partial(_judge, invocation, asked)).finish_soon()
+    return RedirectResponse("/judge", 303)
 
 
 def impact_page(invocation: Invocation, request: Request) -> Response:
     """Return what a function, or without a name the change, concerns."""
     name = request.query_params.get("name", "").replace("\0", "").strip()
     words = ["hub", "impact", "--budget=8000", *(["--", name] if name else [])]
-    body = partial(_body, "impact_body.html", invocation, words, titles=TITLES)
-    return page_in_two_parts("impact.html", body, asked=name)
+    return page_in_two_parts("impact.html", partial(_impact, invocation, words), asked=name)
 
 
-def _judged(invocation: Invocation, session: Session, *, is_static: bool) -> str:
-    words = ["judge", *(["--static"] if is_static else [])]
-    values = {"with_lines": partial(_with_lines, invocation), "is_static": is_static}
-    return _body("judge_body.html", invocation, words, **values, form_token=session.form_token)
-
-
-def _judged_with_tests(invocation: Invocation, session: Session) -> Iterator[str]:
-    """Yield what is known without tests and the seconds that pass, and at the end the whole.
-
-    What is last in the page replaces what was before it.
-    """
-    pool, begun = ThreadPoolExecutor(1), time.monotonic()
-    whole = pool.submit(_judged, invocation, session, is_static=False)
-    pool.shutdown(wait=False)  # a closed page does not wait for it
-    yield '<div class="before-tests"><p role="status">'
-    yield "Tests run in isolated copies of the project. Until they end, this is what is known.</p>"
-    yield f'{_judged(invocation, session, is_static=True)}<p class="clock">'
-    while not wait([whole], 1.0).done:
-        yield f"<span>{time.monotonic() - begun:.0f} s</span>"
-    yield "</p></div>"
-    yield whole.result()
-
-
-def _body(template: str, invocation: Invocation, words: list[str], **values: Any) -> str:
+def _impact(invocation: Invocation, words: Sequence[str]) -> str:
     found = _OFTEN_MISSING | asyncio.run(document_of(invocation, words))
-    return render(template, found=found, **values)
+    return render("impact_body.html", found=found, titles=TITLES)
+
+
+def _judge(invocation: Invocation, request: ChangeRequest, tell: Announce) -> tuple[str, str]:
+    """Judge a change, which keeps the judgement. Return what is wrong if it cannot be judged."""
+    observer = judging.JudgeObserver(tell, lambda found: tell(f"{found.path}: {found.text}"))
+    try:
+        judging.judge_change(invocation, request, observer)
+    except RemoraError as error:
+        return error.with_hint, ""
+    return "", ""
+
+
+def _judged(invocation: Invocation, session: Session, *, is_last: bool) -> str:
+    last = judging.last_judgement(open_project(invocation)) if is_last else None
+    silent = judging.JudgeObserver(lambda _: None)
+    found = (
+        last.judgement
+        if last
+        else judging.judge_change(invocation, ChangeRequest(), silent, static=True)
+    )
+    files = partial(_with_lines, invocation, found.problems, last and last.contents)
+    values = {"found": found, "last": last, "form_token": session.form_token}
+    return render("judge_body.html", files=files, **values)
 
 
 def _with_lines(
-    invocation: Invocation, problems: list[dict[str, Any]]
-) -> Iterator[tuple[str, list[tuple[dict[str, Any], list[tuple[int, str]]]]]]:
-    """Yield each file with its remarks, each of these with the lines around its first one."""
+    invocation: Invocation, problems: Sequence[Problem], contents: Mapping[str, str] | None
+) -> Iterator[tuple[str, list[tuple[Problem, list[tuple[int, str]]]]]]:
+    """Yield each file with its remarks, each of these with the lines around its first one.
+
+    A file that has not the content with which it was judged has no lines.
+    """
     files, left = RootedFiles(invocation.find_root()), _MOST_SHOWN
-    for path, remarks in groupby(problems, key=lambda problem: problem["path"]):
+    for path, remarks in groupby(problems, key=lambda problem: problem.path):
         lines: list[str] = []
         with suppress(HostError):
-            lines = split_lines(files.read_bytes(path).decode("utf-8", "replace"))
+            data = files.read_bytes(path)
+            if contents is None or contents.get(path) == sha256(data).hexdigest():
+                lines = split_lines(data.decode("utf-8", "replace"))
         shown = []
         for remark in remarks:
-            first = max(0, remark["line"] - 1 - _AROUND)
-            around = lines[first : remark["line"] + _AROUND] if left > 0 else []
+            first = max(0, remark.line - 1 - _AROUND)
+            around = lines[first : remark.line + _AROUND] if left > 0 else []
             shown.append((remark, [*enumerate(around, first + 1)]))
             left -= 1
         yield path, shown

@@ -16,6 +16,7 @@ from remora.runs.project import Project
 from remora.runs.records.run_listing import list_run_lines
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 from remora.usecases.judge.change_trees import unnamed_change
+from remora.usecases.judge.judge_change import last_judgement
 from remora.usecases.look_at_project import plans_of_some
 from remora.web.html_responses import page
 
@@ -44,6 +45,7 @@ def project_part(invocation: Invocation, _request: Request) -> Response:
     return page(
         "project.html",
         change=unnamed_change(project.root),
+        last=last_judgement(project),
         files=sorted(files.items(), key=lambda item: -sum(item[1].values()))[:_MOST_FILES],
         more=max(0, len(files) - _MOST_FILES),
         problem=problem,

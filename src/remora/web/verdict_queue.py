@@ -1,10 +1,11 @@
-"""Verdicts of the page, which are carried out one after the other while it can be used."""
+"""Verdicts and judgements of the page, which are made one after the other while it can be used."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from secrets import token_urlsafe
 from threading import Event
+from time import time
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
@@ -25,6 +26,7 @@ class Verdict:
         self.run = run
         self.agents = frozenset(agents)
         self.said: list[str] = []
+        self.begun = round(1000 * time())
         self.result: Future[tuple[str, str]]
         """What it did, and the agent of the change set that is shown then."""
 
@@ -37,11 +39,11 @@ class Verdict:
 class VerdictQueue:
     """The verdicts of a server. One at a time writes to the project's files.
 
-    A verdict is kept until a page takes its result.
+    A verdict is kept until a page takes its result. A judgement belongs to no run, and blocks none.
     """
 
     def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "verdict")
+        self._threads = ThreadPoolExecutor(1, "judgement"), ThreadPoolExecutor(1, "verdict")
         self._end = Event()
         self._verdicts: dict[str, Verdict] = {}
 
@@ -50,7 +52,7 @@ class VerdictQueue:
     ) -> Verdict:
         """Carry out a verdict after those before it. `carry_out` returns its result."""
         verdict = Verdict(run, agents)
-        verdict.result = self._thread.submit(
+        verdict.result = self._threads[bool(run)].submit(
             run_cancellable, self._end, carry_out, verdict.said.append
         )
         self._verdicts[verdict.name] = verdict
@@ -70,7 +72,8 @@ class VerdictQueue:
     def close(self) -> None:
         """Give up the verdicts that wait, and the one whose gates run. One that writes ends."""
         self._end.set()
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        for thread in self._threads:
+            thread.shutdown(wait=False, cancel_futures=True)
 
     async def follow(self, request: Request) -> EventSourceResponse:
         """Send what the gates of a verdict say, and `end` when it is carried out or forgotten."""

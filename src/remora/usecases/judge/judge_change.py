@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +15,7 @@ from remora.bootstrap.open_project import open_project
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_error
 from remora.config.user_folders import make_private
+from remora.errors import HostError
 from remora.files.file_lock import try_lock
 from remora.ids import file_of_key, split_node_key
 from remora.judges.judged_change import Change, Late, ReportedFinding, Unjudged, Unreached, Untested
@@ -22,10 +25,13 @@ from remora.runs.project import Project
 from remora.runs.report.problems import Problem, problem_order, reported_problem
 from remora.text import count
 from remora.tools.host.ruff.newer_syntax import newer_syntax
+from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
 from remora.usecases.check.baseline import Baseline, without_known
 from remora.usecases.judge.change_impact import unfit_calls
 from remora.usecases.judge.change_trees import ChangeRequest, change_trees
+from remora.version import __version__
+from remora.workspaces.rooted_files import RootedFiles
 
 _LEAST_S = 20.0
 """With less time, a busy machine does not start the tests often enough (decision)."""
@@ -41,6 +47,8 @@ The first change of a project has the whole time, because it fills mypy's cache 
 """
 _GRACE_S = 1.0
 """Seconds to end what runs when the time is over (decision)."""
+_KEPT, _LAST = "answers/judge", f"last judgement {__version__}".encode()
+"""The folder and the name of the last judgement in a project's cache."""
 _RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
 
 
@@ -67,6 +75,23 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The number of problems that a baseline left out, or None without one."""
     missed: Mapping[str, Mapping[str, Sequence[int]]] = {}
     """The changed lines of functions whose tests miss a fault, by operation and node key."""
+
+
+class LastJudgement(NamedTuple):
+    """A judgement, the revisions or True for what was staged, the time of its end in UTC, and the
+    SHA-256 of the judged files with remarks.
+    """
+
+    judgement: Judgement
+    asked: tuple[str, bool]
+    when: str
+    contents: Mapping[str, str]
+
+    @property
+    def of(self) -> str:
+        """The change, in words."""
+        since = f"your files since {self.judgement.since or 'HEAD'}"
+        return self.asked[0] or ("the staged change" if self.asked[1] else since)
 
 
 class _Remarks:
@@ -101,7 +126,7 @@ def judge_change(
     request: ChangeRequest,
     observer: JudgeObserver,
     *,
-    seconds: float,
+    seconds: float = _LEAST_S,
     static: bool = False,
     baseline: Baseline | None = None,
 ) -> Judgement:
@@ -111,7 +136,8 @@ def judge_change(
     faults, until `seconds` or a third of the time so far are over. With a baseline, the observer
     sees remarks only at the end.
 
-    Nothing of the project is changed or recorded. Raises UsageError if there is no such change.
+    Nothing of the project is changed or recorded. If code may run, and the request is not a diff,
+    the judgement is kept. Raises UsageError if there is no such change.
     """
     begun = time.monotonic()
     project = open_project(invocation)
@@ -139,27 +165,48 @@ def judge_change(
             change = msgspec.structs.replace(change, after=after, seconds=left)
             _run(project, change, observer.tell, remarks)
             remarks.add([Untested(what=_RUNNING, why=why)] if why else [])
-        if len(files) > len(chosen):
-            others = count(len(files) - len(chosen), "changed file")
-            remarks.add([Unjudged(what=others, why=f"at most {_MOST_FILES} are judged")])
-        kinds = Untested if python is None else Untested | Late
-        untested = [part.why for part in remarks.unjudged if isinstance(part, kinds)]
+        remarks.add(_uncounted(len(files) - len(chosen)))
+        untested = [
+            part.why
+            for part in remarks.unjudged
+            if isinstance(part, Untested if python is None else Untested | Late)
+        ]
         found = sorted(remarks.problems, key=problem_order)
         problems, known = without_known(baseline, clean(found), trees.after)
         for problem in problems if baseline else ():
             observer.show(problem)
-    return Judgement(
-        root=str(project.root),
-        files=len(files),
-        unread=len(unread),
-        problems=problems,
-        unjudged=tuple(clean(_with_one_late(remarks.unjudged))),
-        untested=clean("".join(untested[:1] if chosen and not remarks.ran else ())),
-        since=trees.since,
-        seconds=round(time.monotonic() - begun, 1),
-        known=known,
-        missed=_with_problem(remarks.missed, problems),
-    )
+        judgement = Judgement(
+            root=str(project.root),
+            files=len(files),
+            unread=len(unread),
+            problems=problems,
+            unjudged=tuple(clean(_with_one_late(remarks.unjudged))),
+            untested=clean("".join(untested[:1] if chosen and not remarks.ran else ())),
+            since=trees.since,
+            seconds=round(time.monotonic() - begun, 1),
+            known=known,
+            missed=_with_problem(remarks.missed, problems),
+        )
+        if not static and request.diff is None:
+            _keep(project, judgement, request, trees.after)
+    return judgement
+
+
+def _keep(project: Project, found: Judgement, request: ChangeRequest, after: Path) -> None:
+    files, contents = RootedFiles(after), dict[str, str]()
+    for path in {problem.path for problem in found.problems}:
+        with suppress(HostError):
+            contents[path] = sha256(files.read_bytes(path)).hexdigest()
+    last = LastJudgement(found, request[:2], datetime.now(UTC).isoformat(), contents)
+    KeptAnswers(project.cache / _KEPT).keep(_LAST, msgspec.json.encode(last))
+
+
+def last_judgement(project: Project) -> LastJudgement | None:
+    """Return the last judgement of a project by this version of Remora, if it is still kept."""
+    with suppress(msgspec.DecodeError):
+        kept = KeptAnswers(project.cache / _KEPT).find(_LAST)
+        return msgspec.json.decode(kept or b"", type=LastJudgement)
+    return None
 
 
 def _with_one_late(unjudged: Sequence[Unjudged]) -> list[Unjudged]:
@@ -261,6 +308,11 @@ def _key(finding: ReportedFinding) -> tuple[str, str, str]:
 def _modules(change: Change, *, after: bool) -> Sequence[Module]:
     found = (file.module if after else file.earlier for file in change.files.values())
     return [module for module in found if module is not None]
+
+
+def _uncounted(others: int) -> Iterator[Unjudged]:
+    if others:
+        yield Unjudged(what=count(others, "changed file"), why=f"at most {_MOST_FILES} are judged")
 
 
 def _find_unread(change: Change, unread: Mapping[str, str]) -> list[Unjudged]:

@@ -103,3 +103,16 @@ export function follow(address, status, handlers) {
 
 let filled = Promise.resolve(); // one after the other
 for (const part of document.querySelectorAll("[data-part]:not(details, .more a)")) filled = filled.then(() => fill(part));
+
+/** Show what a verdict or a judgement says until it has ended. */
+const working = document.getElementById("working");
+if (working) {
+  const begun = Number(working.dataset.begun);
+  setInterval(() => { document.getElementById("seconds").value = `${Math.round((Date.now() - begun) / 1000)} s`; }, 1000);
+  const gates = document.getElementById("gates");
+  gates.replaceChildren();
+  follow(() => working.dataset.live, working.querySelector("p"), {
+    said: (text) => { gates.append(Object.assign(document.createElement("li"), { textContent: text.trim() })); },
+    end: () => location.reload(),
+  });
+}

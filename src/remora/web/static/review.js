@@ -1,6 +1,6 @@
 // Keys, marks, context and progress of the review. Verdicts also work without this script.
 
-import { follow, load, problem } from "/static/parts.js";
+import { load, problem } from "/static/parts.js";
 
 const STEP = 10; // lines of context that one press adds
 const changes = [...document.querySelectorAll(".change-set")];
@@ -140,19 +140,6 @@ function addContext(box, isUp) {
   box[isUp ? "prepend" : "append"](button);
 }
 for (const box of document.querySelectorAll(".hunk-lines")) [true, false].forEach((isUp) => addContext(box, isUp));
-
-/** Show what the gates of a verdict say until it is carried out. */
-const working = document.getElementById("working");
-if (working) {
-  const begun = Date.now();
-  setInterval(() => { document.getElementById("seconds").value = `${Math.round((Date.now() - begun) / 1000)} s`; }, 1000);
-  const gates = document.getElementById("gates");
-  gates.replaceChildren();
-  follow(() => working.dataset.live, working.querySelector("p"), {
-    said: (text) => { gates.append(Object.assign(document.createElement("li"), { textContent: text.trim() })); },
-    end: () => location.reload(),
-  });
-}
 
 /** Verification may take a while: say so, and take no second verdict. */
 document.addEventListener("submit", (event) => {
