@@ -3,15 +3,17 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
+from typing import Any
 
 import click
 
 from remora.cli.app.output import wrap_text, wrapped
+from remora.cli.views.diff_view import styled_lines
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.diagnosis.why_line import Diagnosis, why
 from remora.runs.records.job_view import JobView
-from remora.statuses import WITHOUT_RESULT
+from remora.statuses import WITHOUT_RESULT, proven_text
 from remora.text import count, escape_line
 from remora.trace.trace_folder import TraceFolder
 
@@ -35,6 +37,23 @@ def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
         yield from wrapped(text, "    ")
     if found.cause.turn is not None:
         yield f"next: {look}"
+
+
+def origin_lines(origin: dict[str, Any], following: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of `trace why PATH:LINE`. `following` are the commands that show more."""
+    job, where = origin["job"], "on the page" if origin["surface"] == "web" else "on a command line"
+    what = f"{job['operation']} wrote {origin['line']}: {origin['hunk']['label']}"
+    yield from (click.style(line, bold=True) for line in wrapped(what))
+    onto = f" onto the branch {job['branch']}" if job["branch"] else ""
+    time = origin["accepted"][:16].replace("T", " ")
+    yield f"  accepted {where}{onto}, {time} UTC, in run {origin['run_id']}"
+    chosen = "a rule" if origin["decided_by"] == "rule" else origin["model"]
+    call = f"turn {origin['turn']} called {origin['call']}, chosen by {chosen}"
+    text = call if origin["call"] else "a user or an earlier attempt wrote it"
+    yield from wrapped(f"  job {job['agent_id']} on {display_name(job['node_id'])}: {text}", "    ")
+    yield f"  {proven_text(job['status'], job['proof'])} by {', '.join(origin['gates']) or 'its rules'}"
+    yield from styled_lines(origin["hunk"]["diff"])
+    yield from wrapped(f"next: {', '.join(f'`{command}`' for command in following)}")
 
 
 def why_lines(folder: TraceFolder, jobs: Iterable[JobView], width: int | None) -> Iterator[str]:

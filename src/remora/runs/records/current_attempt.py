@@ -30,8 +30,10 @@ class CurrentAttempts:
         self.is_over: dict[str, bool] = {}
         """True for each agent that has ended since it was last started or resumed."""
         self.last = ""
-        """Timestamp of the last event, if the reader sets it."""
+        """Timestamp of the last event, if the reader sets it before each."""
         self.verdicts: dict[str, Review] = {}
+        self.times: dict[str, str] = {}
+        """The time of each agent's last verdict."""
         self.refused: dict[str, Review] = {}
         self.gates: Gates | None = None
         """The last judgement of the project's gates."""
@@ -57,6 +59,7 @@ class CurrentAttempts:
             self.ended = True
 
     def _add_verdict(self, review: Review) -> None:
+        self.times[review.agent_id] = self.last
         if review.verdict in (REOPENED, WITHDRAWN):
             self.refused = {
                 hunk: verdict

@@ -152,8 +152,8 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
         )
         counting.last = first.timestamp
         for event in events:
-            counting.add(typed_payload(event))
             counting.last = event.timestamp
+            counting.add(typed_payload(event))
         ends = [counting.ends.get(start.agent_id) for start in counting.starts()]
         states = [counting.review(start.agent_id) for start in counting.starts()]
         failed = sum(end is not None and end.status in FAILURES for end in ends)

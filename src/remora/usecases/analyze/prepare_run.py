@@ -160,7 +160,7 @@ def select_source(
     invocation: Invocation, request: RunRequest, project: Project, tree: Path, files: Sequence[str]
 ) -> tuple[Source, Selection]:
     """Parse the requested files of a tree, and return them with the selection of nodes."""
-    paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
+    paths = tuple(path_in_project(project.root, path, invocation.folder) for path in request.paths)
     for path in _without_excluded(paths, project.config.exclude):
         if is_notebook(path) and (project.root / path).is_file():
             raise UsageError(
@@ -249,7 +249,8 @@ def next_run_id(project: ProjectRecords) -> str:
     return f"{stamp}-{secrets.token_hex(3)}"
 
 
-def _relative(root: Path, path: Path, folder: Path) -> str:
+def path_in_project(root: Path, path: Path, folder: Path) -> str:
+    """Return a typed path relative to the root. Raises UsageError if it is not in the project."""
     absolute = Path(realpath(folder / path))
     if not absolute.is_relative_to(root):
         raise UsageError(

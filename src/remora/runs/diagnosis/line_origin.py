@@ -1,0 +1,95 @@
+"""Origin of a line: the accepted hunk that wrote it, with its run, job, turn and gates."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from remora.errors import NotFound, RemoraError
+from remora.judges.types.type_checker import line_map
+from remora.memory.events import Gates, ToolCalled, ToolResulted
+from remora.runs.project import ProjectRecords
+from remora.runs.records.change_set_files import patches_from
+from remora.runs.records.current_attempt import CurrentAttempts
+from remora.runs.records.hunk_groups import labelled_hunks
+from remora.runs.records.job_fold import read_job
+from remora.runs.records.results import job_document, with_review
+from remora.runs.records.run_listing import read_run_line
+from remora.runs.review.ready_changes import ReadyChange, written_change
+from remora.trace.read.agent_turns import agent_turns
+from remora.trace.read.reader import payload_of, read_events
+from remora.trace.trace_folder import stream_id
+from remora.workspaces.apply.line_diff import Hunk, split_lines
+from remora.workspaces.hunks import divided
+from remora.workspaces.rooted_files import RootedFiles
+
+
+def line_origin(project: ProjectRecords, path: str, number: int) -> dict[str, Any]:
+    """Return the newest accepted hunk that wrote a line, wherever in the file that is now.
+
+    `docs/reference/diagnosis.md` describes the document. Raises NotFound if there is no such hunk.
+    """
+    lines = split_lines(RootedFiles(project.root).read_bytes(path))
+    for run_id, counting, change in _accepted(project):
+        if hunk := _hunk_at(change, path, lines, number):
+            job, gates = change.job, counting.gates or Gates()
+            judged = gates.results if job.agent_id in gates.judged else ()
+            return {
+                "line": f"{path}:{number}",
+                "run_id": run_id,
+                "accepted": counting.times[job.agent_id],
+                "surface": counting.verdicts[job.agent_id].surface,
+                "model": job.model,
+                **_call_that_added(project, job.agent_id, path, lines[number - 1]),
+                "gates": [gate.label for gate in judged if not gate.missing],
+                "hunk": msgspec.to_builtins(labelled_hunks(change.whole, job, (hunk,))[0]),
+                "job": job_document(job),
+            }
+    hint = f"`git log -L {number},{number}:{path}` lists its commits"
+    raise NotFound(f"no accepted change wrote {path}:{number}", hint=hint)
+
+
+def _accepted(project: ProjectRecords) -> Iterator[tuple[str, CurrentAttempts, ReadyChange]]:
+    """Yield what was accepted, of the newest run first."""
+    for stream in reversed([*project.trace.run_streams()]):
+        _, counting = read_run_line(stream) or (None, CurrentAttempts())
+        for start in counting.starts():
+            with suppress(RemoraError):  # `trace verify` names damaged records
+                if start.agent_id in counting.verdicts:
+                    job = read_job(project.trace, start, counting.ends.get(start.agent_id))
+                    change = written_change(project, with_review(job, counting))
+                    yield stream_id(stream), counting, change
+
+
+def _hunk_at(change: ReadyChange, path: str, lines: Sequence[bytes], number: int) -> int:
+    """Return the number of the hunk that wrote a line of the user's file, or 0."""
+    theirs = next((patch.theirs or b"" for patch in change.patches if patch.path == path), b"")
+    old, text = split_lines(theirs), lines[number - 1 : number]
+    at = line_map(theirs.decode("latin-1"), b"".join(lines).decode("latin-1")).get(number, 0)
+    if not text or old[at - 1 : at] != text:  # another line, unless it has moved
+        same = [place for place, line in enumerate(old, 1) if [line] == text]
+        at = same[0] if len(same) == 1 == lines.count(*text) else 0
+    moved = 0
+    for hunk, (patch, part) in enumerate(divided(change.whole), 1):
+        if patch.path == path and hunk in change.hunks:
+            added = part or Hunk(0, 0, (*old,))  # a new file
+            if at and 0 < at - added.start - moved <= len(added.lines):
+                return hunk
+            moved += len(added.lines) - (added.end - added.start)
+    return 0
+
+
+def _call_that_added(
+    project: ProjectRecords, agent_id: str, path: str, line: bytes
+) -> dict[str, Any]:
+    """Return the last turn in which an agent added a line, its call, and what decided on it."""
+    found: dict[str, Any] = {"turn": None, "call": "", "decided_by": ""}
+    for turn in agent_turns(read_events(project.trace.existing_agent(agent_id))):
+        for result in turn.results:
+            for patch in patches_from(project, payload_of(result, ToolResulted).changes):
+                before, after = (split_lines(side or b"") for side in (patch.base, patch.theirs))
+                if patch.path == path and after.count(line) > before.count(line):
+                    call = payload_of(turn.calls[-1].event, ToolCalled)
+                    found = {"turn": turn.number, "call": call.tool, "decided_by": call.decided_by}
+    return found
