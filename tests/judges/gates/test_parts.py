@@ -1,8 +1,8 @@
 """A part of a change that the gates judged as a whole is judged before it is written."""
 
-from collections.abc import Sequence
+import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
@@ -10,8 +10,7 @@ from msgspec.structs import replace
 import remora
 from remora.bootstrap.open_project import invocation_for, open_project
 from remora.bootstrap.operations import BUILT_IN
-from remora.judges.gates.gate import Gate
-from remora.judges.gates.measured_gate import Measured, Measurements, Part
+from remora.judges.gates.measured_gate import KeptMeasurements, Measured
 from remora.runs.project import Project
 from remora.runs.review.accepted_changes import Verdicts
 from remora.usecases.review import accept_part
@@ -99,24 +98,30 @@ def test_the_whole_is_not_judged_again(
 def test_what_a_gate_said_of_the_same_files_is_not_asked_again(
     active: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch, is_edited: bool
 ) -> None:
+    """The state with one part is that from which the next one starts."""
     asked: list[str] = []
-    measure = Measurements.measure
+    keep = KeptMeasurements.keep
 
-    def counted(self: Measurements, gate: Gate, parts: Sequence[Part], *rest: Any) -> Measured:
-        if gate.name == "pytest":
-            asked.append("with" if parts else "before")
-        return measure(self, gate, parts, *rest)
+    def counted(self: KeptMeasurements, question: bytes, measured: Measured) -> None:
+        asked.append(json.loads(question)[0][0])
+        keep(self, question, measured)
 
-    monkeypatch.setattr(Measurements, "measure", counted)
-    plants = {"a.py": [("return 1\n", "return 1  # one\n"), ("return f()", "return (f())")]}
-    judged = judge(FILES, plants)
-    assert asked == ["before", "before", "with"]
+    monkeypatch.setattr(KeptMeasurements, "keep", counted)
+    numbers = range(1, 4)
+    source = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in numbers)
+    plants = {"a.py": [(f"return {n}\n", f"return ({n})\n") for n in numbers]}
+    test = "import a\n\n\ndef test_f1():\n    assert a.f1() == 1\n"
+    judged = judge({"a.py": source, "test_a.py": test}, plants)
+    assert asked.count("pytest") == 2
     project = open_project(invocation_for(judged.root, {}, BUILT_IN | OPERATION))
     if is_edited:
-        write(judged.root, {"test_a.py": FILES["test_a.py"] + "\n"})
+        write(judged.root, {"test_a.py": f"{test}\n"})
     asked.clear()
-    assert not accept_part.accept_hunks(judged.view.run_id, "a.py", [1], root=project).conflicts
-    assert asked == (["before", "before", "with"] if is_edited else ["with"])
+    for number, times in zip(numbers, (1 + is_edited, 1, 0), strict=True):
+        run = judged.view.run_id
+        assert not accept_part.accept_hunks(run, "a.py", [number], root=project).conflicts
+        assert asked.count("pytest") == times
+        asked.clear()
 
 
 @pytest.mark.parametrize(("gates", "held"), [("static", {"ruff"}), ("none", set())])

@@ -64,7 +64,7 @@ KINDS: dict[str, tuple[Mapping[str, str], Plants, str]] = {
                 ("import first\nimport last\n", "import last as last\nimport first as first\n")
             ]
         },
-        "pytest (main.py, line 1): test_main.py::test_main fails",
+        "imports (main.py, line 1): main.py can no longer be imported",
     ),
     "monkeypatching": (
         {
@@ -126,7 +126,7 @@ KINDS: dict[str, tuple[Mapping[str, str], Plants, str]] = {
             "    assert size.size('a') == 1\n",
         },
         {"use.py": [("size('text')", "size(b'text')")]},
-        'mypy (use.py, line 3): use.py: arg-type Argument N to "size" has incompatible type '
+        'mypy (use.py, line 3): use.py: arg-type Argument 1 to "size" has incompatible type '
         '"bytes"; expected "str"',
     ),
 }

@@ -1,6 +1,7 @@
 """Annotations that do not accept what the project's own tests pass or get are taken out."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from remora.bootstrap.open_project import invocation_for, open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.judges.gates import values_gate
 from remora.judges.gates.code_gates import failing, run_tests
-from remora.judges.gates.gate import UnjudgedError
+from remora.judges.gates.gate import UnjudgedError, worse
 from remora.judges.gates.values_gate import ValuesGate
 from remora.runs.records.results import run_document
 from remora.sandbox.interpreters import ProjectPython
@@ -250,7 +251,7 @@ def values(
     write(root, {"shop.py": after, "test_shop.py": tests})
     plain = run_tests(python, root, 50.0, ())
     assert failing(plain) == []
-    gate = ValuesGate(python, {"shop.py": before.encode()}, lambda: plain)
+    gate = ValuesGate(python, {"shop.py": before.encode()}, partial(worse, plain))
     return {text.removeprefix("shop.py: ") for text in gate.measure(root, 50.0, ())}
 
 
@@ -348,7 +349,7 @@ def test_the_same_files_are_measured_again(tmp_path: Path, plain_python: Project
     after = changed(("def half(n):", "def half(n: int):"))
     write(tmp_path, {"shop.py": after, "test_shop.py": tests, "value.txt": "1.0"})
     plain = run_tests(plain_python, tmp_path, 50.0, ())
-    gate = ValuesGate(plain_python, {"shop.py": SOURCE.encode()}, lambda: plain).gate
+    gate = ValuesGate(plain_python, {"shop.py": SOURCE.encode()}, partial(worse, plain)).gate
     assert [*gate.measure(tmp_path, 50.0, ())] == ["shop.py: half(n: int) is given float"]
     write(tmp_path, {"value.txt": "1"})
     assert gate.runs_code

@@ -15,7 +15,7 @@ from remora.errors import HostError
 from remora.judges.gates.code_gates import any_passes, failing, test_file
 from remora.judges.gates.gate import Gate, Levels, SlowGateError, UnjudgedError, compared, worse
 from remora.memory.events import GateResult
-from remora.statuses import TEST_GATE
+from remora.statuses import TEST_GATE, VALUES_GATE
 from remora.text import some_of
 from remora.tools.kept_answers import KeptAnswers
 from remora.version import __version__
@@ -31,7 +31,7 @@ _SLOWER, _START = 3.0, 30.0
 """A gate that takes this many times as long after the changes, and some seconds, has failed."""
 _COVERAGE = "`pytest --cov --cov-context=test` records those that reach a change, and gates.time_s allows all"
 _SHARE = 3
-"""A gate is measured twice before the changes and once after them."""
+"""A gate is measured before the changes and after them, and, if it is worse, once more before them."""
 
 
 class Part(NamedTuple):
@@ -154,6 +154,7 @@ class MeasuredGate:
         self.result = GateResult(name=gate.name, label=gate.label, note=note)
         self.base = base
         self.limit = limit
+        self._is_sure = not gate.runs_code or gate.name == VALUES_GATE  # which has an empty base
         self._measurements = to
         self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {}
         self.said: list[str] = []
@@ -174,7 +175,7 @@ class MeasuredGate:
             try:
                 only = files or self.tests
                 after = self._measurements.measure(self.gate, parts, limit, only)
-                self._known[key] = worse(self._within(files), after.levels)
+                self._known[key] = self.worse(after.levels, files)
             except HostError as error:
                 if self._measurements.left <= 0:
                     raise OutOfTimeError from None
@@ -182,6 +183,30 @@ class MeasuredGate:
                     raise
                 self._known[key] = [error.message]
         return self._known[key]
+
+    def worse(self, after: Levels, files: tuple[str, ...] = ()) -> list[str]:
+        """Return what is worse than in the base, in all files or in some.
+
+        If code is run, the base is then measured once more, and what differs there judges nothing.
+        Raises UnjudgedError if it cannot be measured.
+        """
+        said = worse(self._within(files), after)
+        to = self._measurements
+        if not said or self._is_sure or to.left <= 0:
+            return said
+        try:
+            second = to.measure(self.gate, (), min(to.left, self.limit), self.tests, 2)
+        except HostError as error:
+            if to.left <= 0:  # what cannot be measured any more stays worse
+                return said
+            raise UnjudgedError(error.message) from error
+        self._is_sure = True
+        self.base, differing = compared(self.base, second.levels)
+        if differing:
+            note = f"ignores {some_of(differing, 1)}, which differs in two runs"
+            note = f"{self.result.note}; {note}" if self.result.note else note
+            self.result = replace(self.result, note=note)
+        return worse(self._within(files), after)
 
     def culprits(self, parts: Sequence[Part]) -> tuple[Sequence[Part], str]:
         """Return the part that makes the gate worse, and how. `said` is worse with all parts.
@@ -243,14 +268,12 @@ def measure_base(
             first = to.measure(gate, (), to.left / _SHARE, tests)
         if gate.name == TEST_GATE and not any_passes(first.levels):
             return GateResult(name=gate.name, missing="no test passes before the changes")
-        second = to.measure(gate, (), to.left / 2, tests, 2) if gate.runs_code else first
     except HostError as error:
         return GateResult(name=gate.name, missing=error.message)
-    (base, differing), failed = compared(first.levels, second.levels), failing(first.levels)
+    failed = failing(first.levels)
     note = f"ignores {some_of(failed, 1)}, which failed before" if failed else ""
-    note = f"ignores {some_of(differing, 1)}, which differs in two runs" if differing else note
     note = "; ".join(filter(None, (slow and f"only {some_of(tests, 1)}, because {slow}", note)))
-    return MeasuredGate(gate, base, _SLOWER * first.seconds + _START, note, to, tests)
+    return MeasuredGate(gate, first.levels, _SLOWER * first.seconds + _START, note, to, tests)
 
 
 class OutOfTimeError(Exception):

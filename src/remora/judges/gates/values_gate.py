@@ -15,7 +15,7 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.judges.gates.annotated_slots import AnnotatedSlot, Place, slots_of
 from remora.judges.gates.code_gates import run_tests
-from remora.judges.gates.gate import Gate, Levels, UnjudgedError, problems, worse
+from remora.judges.gates.gate import Gate, Levels, UnjudgedError, problems
 from remora.rmtree import temporary_folder
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import VALUES_GATE
@@ -47,14 +47,14 @@ Contents = Mapping[str, bytes | None]
 class ValuesGate:
     """The slots that were checked, and the types of values that they did not accept.
 
-    `before` has the contents of the files that may change, by path, and `plain` returns what the
-    tests report without typeguard.
+    `before` has the contents of the files that may change, by path, and `worse` returns what is
+    worse in a report of the tests than in one without typeguard.
     """
 
     def __init__(
-        self, python: ProjectPython, before: Contents, plain: Callable[[], Levels]
+        self, python: ProjectPython, before: Contents, worse: Callable[[Levels], list[str]]
     ) -> None:
-        self._python, self._plain = python, plain
+        self._python, self._worse = python, worse
         self._before = {path: slots_of(path, text or b"") for path, text in before.items()}
         self._checked: dict[AnnotatedSlot, tuple[str, ...]] = {}
         self._measured: list[Contents] = []
@@ -106,7 +106,7 @@ class ValuesGate:
             _fill(out, written, folder.resolve())
             after = run_tests(self._python, folder, seconds, tests, ("remora_values", out))
             checked, failed = _read(out)
-        if said := worse(self._plain(), after):
+        if said := self._worse(after):
             raise UnjudgedError(f"the tests differ while typeguard checks them: {said[0]}")
         if not checked:
             raise UnjudgedError("the tests call no function with a written annotation")

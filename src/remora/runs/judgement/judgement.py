@@ -146,7 +146,7 @@ def judge_parts(
         took = f"they took {view.gates.seconds:.0f} s in the run"
         announce(f"the project's own checks judge the part; {took}")
 
-    told = set[str]()  # a gate that runs code is measured twice before the changes
+    told = set[str]()  # a gate may be measured several times
 
     def tell(gate: str) -> None:
         if is_long and gate not in told:
@@ -311,7 +311,7 @@ def _values_gates(
     if tests is None:
         return []
     after = {path: content for path, (content, _) in proposals.files(proposals.parts).items()}
-    values = ValuesGate(python, {path: base.read(path) for path in after}, lambda: tests.base)
+    values = ValuesGate(python, {path: base.read(path) for path in after}, tests.worse)
     if not values.written(after):
         return []
     return [MeasuredGate(values.gate, {}, tests.limit, "", to, tests.tests)]

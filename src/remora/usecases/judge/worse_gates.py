@@ -129,7 +129,7 @@ def _with_values(
     """Yield the gates, and after that of tests one of the values of new annotations."""
     after = change.after.tree
     before = {path: file.before for path, file in change.files.items()}
-    values = ValuesGate(python, before, lambda: seen[after][0])
+    values = ValuesGate(python, before, lambda levels: worse(seen[after][0], levels))
 
     def check(side: Path, left: float, _: tuple[str, ...]) -> Levels:
         if side != after:
