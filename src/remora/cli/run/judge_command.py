@@ -255,7 +255,7 @@ def _sarif_document(found: "Judgement") -> Any:
 
 
 def _unjudged(found: "Judgement") -> list[str]:
-    return [f"{part.what}: {part.why}" for part in found.unjudged]
+    return [f"{what}: {why}" for what, why in found.shown_unjudged]
 
 
 def _judgement_lines(found: "Judgement") -> Iterator[str]:

@@ -99,9 +99,9 @@ def _judged_lines(change: Change, ends: float, tell: Callable[[str], None]) -> J
 
 
 def _unjudged(what: str, error: HostError, ends: float) -> Unjudged:
-    """Return what an error leaves open, or that there was no time if the end has passed."""
-    is_late = time.monotonic() > ends
-    return Late(what=what) if is_late else Unjudged(what=what, why=error.message)
+    """Return what an error leaves open, as late if the end has passed."""
+    kind = Late if time.monotonic() > ends else Unjudged
+    return kind(what=what, why=error.message)
 
 
 def _judged_tests(
@@ -183,8 +183,9 @@ def _plant(
     known = {test.id: test for test in tests}
     try:
         repeated, late = repeated_tests(change, tests, entered, lambda: time.monotonic() > half)
-    except HostError:
-        repeated, late = {}, list(known)
+    except HostError as error:
+        repeated, late = {}, []
+        yield _unjudged(f"whether {count(len(known), 'test')} repeat others", error, half)
     found |= {test: _finding(known[test], DUPLICATE, why) for test, why in repeated.items()}
     if late:
         whether = f"whether tests repeat others: {some_of(late, 3)}"

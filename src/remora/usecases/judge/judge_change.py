@@ -23,7 +23,7 @@ from remora.operations.base import Report
 from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.project import Project
 from remora.runs.report.problems import Problem, problem_order, reported_problem
-from remora.text import count
+from remora.text import count, some_of
 from remora.tools.host.ruff.newer_syntax import newer_syntax
 from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
@@ -49,6 +49,8 @@ _GRACE_S = 1.0
 """Seconds to end what runs when the time is over (decision)."""
 _KEPT, _LAST = "answers/judge", f"last judgement {__version__}".encode()
 """The folder and the name of the last judgement in a project's cache."""
+_NAMED = 5
+"""Places with one reason that are named (decision)."""
 _RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
 
 
@@ -75,6 +77,15 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The number of problems that a baseline left out, or None without one."""
     missed: Mapping[str, Mapping[str, Sequence[int]]] = {}
     """The changed lines of functions whose tests miss a fault, by operation and node key."""
+
+    @property
+    def shown_unjudged(self) -> list[tuple[str, str]]:
+        """What could not be judged, and why: places with equal reasons together, some of them named."""
+        places = dict[tuple[str, str], list[str]]()
+        for part in self.unjudged:
+            begin, blank, place = part.what.rpartition(" ")
+            places.setdefault((begin + blank, part.why), []).append(place)
+        return [(begin + some_of(some, _NAMED), why) for (begin, why), some in places.items()]
 
 
 class LastJudgement(NamedTuple):
@@ -180,7 +191,7 @@ def judge_change(
             files=len(files),
             unread=len(unread),
             problems=problems,
-            unjudged=tuple(clean(_with_one_late(remarks.unjudged))),
+            unjudged=tuple(clean(remarks.unjudged)),
             untested=clean("".join(untested[:1] if chosen and not remarks.ran else ())),
             since=trees.since,
             seconds=round(time.monotonic() - begun, 1),
@@ -207,13 +218,6 @@ def last_judgement(project: Project) -> LastJudgement | None:
         kept = KeptAnswers(project.cache / _KEPT).find(_LAST)
         return msgspec.json.decode(kept or b"", type=LastJudgement)
     return None
-
-
-def _with_one_late(unjudged: Sequence[Unjudged]) -> list[Unjudged]:
-    """Return all that there was no time for as one part, the last."""
-    late = [part.what for part in unjudged if isinstance(part, Late)]
-    others = [part for part in unjudged if not isinstance(part, Late)]
-    return [*others, *([Late(what="; ".join(late))] if late else [])]
 
 
 def _run(project: Project, change: Change, tell: Callable[[str], None], remarks: _Remarks) -> None:

@@ -93,9 +93,9 @@ def _judged(gate: Gate, change: Change, ends: float, last: float) -> Iterator[st
             yield Unreached(reaching=reaching)
             yield from _find_worse(gate, change, last, reaching)
     except HostError as error:
-        is_late = isinstance(error, SlowGateError)
-        kind = Untested if isinstance(error, UnstartedError) else Unjudged
-        yield Late(what=gate.label) if is_late else kind(what=gate.label, why=error.with_hint)
+        kind = Late if isinstance(error, SlowGateError) else Unjudged
+        kind = Untested if isinstance(error, UnstartedError) else kind
+        yield kind(what=gate.label, why=error.with_hint)
 
 
 def _failed_before(change: Change, seen: "_Seen") -> Iterator[Unjudged]:
