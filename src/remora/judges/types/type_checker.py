@@ -88,7 +88,7 @@ class TypeChecker:
         self.left: Callable[[], float] = lambda: SECONDS
         """Returns the seconds left, or raises HostError if there are none."""
         for path, text in files.items():
-            self._write(path, text)
+            RootedFiles(self.folder).create(path, text.encode())
         for path, content in settings.items():
             RootedFiles(self.folder).put(path, content)
 
@@ -157,11 +157,13 @@ class TypeChecker:
         return self.kept.answer(_JSON.encode(state), ask)
 
     def _change(self, changed: Mapping[str, str]) -> None:
-        for path in self._changed.keys() - changed.keys():
+        now = {path: text for path, text in changed.items() if self._files.get(path) != text}
+        for path in self._changed.keys() - now.keys():
             self._write(path, self._files[path])
-        for path, text in changed.items():
-            self._write(path, text)
-        self._changed = dict(changed)
+        for path, text in now.items():
+            if self._changed.get(path) != text:
+                self._write(path, text)
+        self._changed = now
 
     def _write(self, path: str, text: str) -> None:
         # the project's code may have replaced files by links, which below isolation level 2 remain

@@ -10,6 +10,7 @@ the project, the code of each file that imports a name from `shop.py` is therefo
 """
 
 import ast
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from textwrap import indent
@@ -33,13 +34,15 @@ class Callers:
     def with_callers(self, paths: Collection[str], index: ProjectIndex) -> dict[str, str]:
         """Return the texts of files with the code of other files that call their functions."""
         files = {path: file for path, file in index.files.items() if not is_of_tests(path)}
+        importers: dict[str, list[str]] = defaultdict(list)
+        for path, file in files.items():
+            for word in file.imported_words:
+                importers[word].append(path)
         found = {}
         for path in files.keys() & set(paths):
             names = {*files[path].own_names, module_name(path).rpartition(".")[2]}
-            near = [
-                other for other in files if other != path and names & files[other].imported_words
-            ]
-            found[path] = files[path].source.text + self._added(files, path, near)
+            near = {other for name in names for other in importers.get(name, ())} - {path}
+            found[path] = files[path].source.text + self._added(files, path, sorted(near))
         return found
 
     def _added(self, files: Mapping[str, File], path: str, near: Iterable[str]) -> str:
