@@ -9,6 +9,8 @@ from typing import Any
 REPORT = "please report it"
 BYTES_PER_TOKEN = 3
 """Bytes of code for which a token is counted: models' tokenizers need more bytes for each."""
+_CLOSE = 0.66
+"""From which likeness on a name is proposed instead of another (decision: two letters of three)."""
 MISSPELLED = 0.75
 """From which likeness on a key is a known one, misspelled (decision: `toll` is `tool`)."""
 _MAX_MESSAGE = 200
@@ -23,6 +25,8 @@ HIDDEN = re.compile(f"[{_HIDDEN}]")
 
 `web/static/share.js` has the same pattern.
 """
+_BETWEEN = re.compile(r"[.:/]")
+_ENDING = re.compile(r":__module__$|\.pyi?$")
 _LAST_WORD = re.compile(r"[^\s\"'`,;()<>\[\]{}]+\Z")
 _HIDDEN_OR_NEWLINE = re.compile(f"[\n{_HIDDEN}]")
 
@@ -129,12 +133,37 @@ def fill_in_turn(
     return left
 
 
-def did_you_mean(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+def did_you_mean(word: str, known: Iterable[str], likeness: float | None = None) -> str:
     """Return ` (did you mean 'x'?)` with the nearest of `known`, or nothing if none is near."""
-    from difflib import get_close_matches  # imported when something is wrong, as it is slow
-
-    near = get_close_matches(word, known, n=1, cutoff=likeness)
+    near = nearest(word, known, 1, likeness)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def nearest(
+    word: str, known: Iterable[str], n: int = 3, likeness: float | None = None
+) -> tuple[str, ...]:
+    """Return up to `n` of the known names that are close to a word, best match first.
+
+    Names are close if their last parts are, such as `total` of `cart.py:Cart.total`, or, without a
+    `likeness`, if the last part begins with that of the word.
+    """
+    from difflib import SequenceMatcher  # imported when something is wrong, as it is slow
+
+    end, least = _last_part(word), _CLOSE if likeness is None else likeness
+    whole, last = SequenceMatcher(b=word.casefold()), SequenceMatcher(b=end)
+    near: list[tuple[float, str]] = []
+    for name in set(known):
+        part = _last_part(name)
+        last.set_seq1(part)
+        is_begin = likeness is None and bool(end) and part.startswith(end)
+        if is_begin or (last.quick_ratio() >= least and last.ratio() >= least):
+            whole.set_seq1(name.casefold())
+            near.append((-2 * last.ratio() - whole.ratio(), name))
+    return tuple(name for _, name in sorted(near)[:n])
+
+
+def _last_part(name: str) -> str:
+    return _BETWEEN.split(_ENDING.sub("", name.casefold()))[-1]
 
 
 def exception_summary(error: BaseException) -> str:

@@ -178,12 +178,12 @@ def test_an_operation_with_nothing_after_it(files: Files) -> None:
 
 
 FAULTS = [
-    ("runner:\n  max_trun: 3\n", "remora.yaml:2:3: unknown key runner.max_trun (did you mean runner.max_turns?)"),
-    ("max_turns: 3", "remora.yaml:1:1: unknown key max_turns (did you mean runner.max_turns?)"),
-    ("keep_days: 3", "unknown key keep_days (did you mean runner.memory.retention.keep_days?)"),
+    ("runner:\n  max_trun: 3\n", "remora.yaml:2:3: unknown key runner.max_trun (did you mean 'runner.max_turns'?)"),
+    ("max_turns: 3", "remora.yaml:1:1: unknown key max_turns (did you mean 'runner.max_turns'?)"),
+    ("keep_days: 3", "unknown key keep_days (did you mean 'runner.memory.retention.keep_days'?)"),
     ("\ufeffpython: 3", "remora.yaml:1:9: python: expected a string, got 3"),
-    ("modell: {}", "remora.yaml:1:1: unknown key modell (did you mean model?)"),
-    ("operations: {lint: {turns: 1}}", "1:21: unknown key operations.lint.turns (did you mean operations.lint.max_turns?)"),
+    ("modell: {}", "remora.yaml:1:1: unknown key modell (did you mean 'model'?)"),
+    ("operations: {lint: {turns: 1}}", "1:21: unknown key operations.lint.turns (did you mean 'operations.lint.max_turns'?)"),
     ("runner:\n  max_turns: many\n", "remora.yaml:2:14: runner.max_turns: expected an integer, got 'many'"),
     ("runner: {max_turns: '3'}", "1:21: runner.max_turns: expected an integer, got '3'"),
     ("runner: {max_turns: 2.5}", "expected an integer, got 2.5"),
@@ -201,8 +201,8 @@ FAULTS = [
     ("exclude: src", "1:10: exclude: expected a list, got 'src'"),
     ("exclude: [1]", "1:11: exclude.0: expected a string, got 1"),
     ("model: fast", "1:8: model: expected a mapping, got 'fast'"),
-    ("operations: {lint: {style: google}}", "1:21: unknown key operations.lint.style (did you mean operations.docstring.style?)"),
-    ("operations: {docstring: {styel: google}}", "1:26: unknown key operations.docstring.styel (did you mean operations.docstring.style?)"),
+    ("operations: {lint: {style: google}}", "1:21: unknown key operations.lint.style (did you mean 'operations.docstring.style'?)"),
+    ("operations: {docstring: {styel: google}}", "1:26: unknown key operations.docstring.styel (did you mean 'operations.docstring.style'?)"),
     pytest.param(  # ruff is asked
         "operations: {lint: {select: [F, Q9]}}", "1:29: operations.lint.select: expected rules of ruff ", marks=pytest.mark.process
     ),
@@ -251,7 +251,7 @@ def test_every_fault_of_a_file_is_named(files: Files) -> None:
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        ({"REMORA_RUNNER__MAX_TRUN": "1"}, "REMORA_RUNNER__MAX_TRUN: unknown key runner.max_trun (did you mean runner.max_turns?)"),
+        ({"REMORA_RUNNER__MAX_TRUN": "1"}, "REMORA_RUNNER__MAX_TRUN: unknown key runner.max_trun (did you mean 'runner.max_turns'?)"),
         ({"REMORA_RUNNER__MAX_TURNS": "x"}, "REMORA_RUNNER__MAX_TURNS: runner.max_turns: expected an integer, got 'x'"),
         ({"REMORA_EXCLUDE": "[a"}, "REMORA_EXCLUDE:1:3: "),
         ({"REMORA_RUNNER": "fast"}, "REMORA_RUNNER: runner: expected a mapping, got 'fast'"),

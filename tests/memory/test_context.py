@@ -107,8 +107,8 @@ class TestStrict:
                 "unknown event type 'tool_reslt' (did you mean 'tool_result'?)",
             ),
             (
-                {"type": "turn_began"},
-                "unknown event type 'turn_began' (did you mean 'turn_start'?)",
+                {"type": "turn_begin"},
+                "unknown event type 'turn_begin'",
             ),
             ({"type": "dream"}, "unknown event type 'dream'"),
             ({"type": ["odd"]}, "unknown event type '[\"odd\"]'"),

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import partial
 from typing import Any, get_args
 
@@ -10,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of
+from remora.text import did_you_mean
 
 _NO_ENTRIES: Mapping[str, type[BaseModel]] = {}
 _EXPECTED = {
@@ -45,19 +45,8 @@ def describe_errors(
         if detail["type"] == "missing":
             path = tuple(detail["loc"])
         found.setdefault(path, []).append(detail)
-    nearest = partial(nearest_key, model, entries=entries)
-    return [_line(path, details, parsed, nearest) for path, details in found.items()]
-
-
-def nearest_key(
-    model: type[BaseModel],
-    where: Sequence[str | int],
-    entries: Mapping[str, type[BaseModel]],
-) -> str:
-    """Return the known dotted key that is most similar to the unknown key at `where`."""
-    wanted = ".".join(map(str, where))
-    known = known_keys(model, where, entries)
-    return max(known, key=lambda key: (_likeness(wanted, key), key))
+    known = partial(known_keys, model, entries=entries)
+    return [_line(path, details, parsed, known) for path, details in found.items()]
 
 
 def known_keys(
@@ -83,19 +72,6 @@ def known_keys(
             yield from (f"{name}.{entry}.{key}" for key in known_keys(entry_model, rest[1:]))
 
 
-def _likeness(wanted: str, known: str) -> float:
-    """Return the similarity of two keys, giving more weight to their last parts.
-
-    For example, `max_turns` should match `runner.max_turns`.
-    """
-    last = _ratio(wanted.rpartition(".")[2], known.rpartition(".")[2])
-    return 2 * last + _ratio(wanted, known)
-
-
-def _ratio(one: str, other: str) -> float:
-    return SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
-
-
 def _nested(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
@@ -106,13 +82,13 @@ def _line(
     path: KeyPath,
     details: list[ErrorDetails],
     parsed: ParsedYaml,
-    nearest: Callable[[KeyPath], str],
+    known: Callable[[KeyPath], Iterator[str]],
 ) -> str:
     key = ".".join(map(str, path)) or "the file"
     first = details[0]
     if first["type"] == "extra_forbidden":
         place = parsed.keys.get(path, place_of(parsed, path)[1])
-        return f"{place}: unknown key {key} (did you mean {nearest(path)}?)"
+        return f"{place}: unknown key {key}{did_you_mean(key, known(path))}"
     place = place_of(parsed, path)[1]
     if first["type"] == "missing":
         return f"{place}: missing key {key}"

@@ -152,7 +152,7 @@ class TraceFolder:
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
         known = [stream_id(path) for path in stream_paths(folder)]
-        meant = did_you_mean(name, known, 0.4)  # an ID may be given without its last part
+        meant = did_you_mean(name, known)
         listed = f"`{_LISTED_BY[kind]}` lists all recorded {kind}s"
         hint = listed if known else f"no {kind}s have been recorded"
         raise NotFound(f"no {kind} {name!r} in {self.place}{meant}", hint=hint)

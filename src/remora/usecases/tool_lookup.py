@@ -9,11 +9,10 @@ import msgspec
 
 from remora.agents.definition.agent import FoundAgent, read_definitions
 from remora.agents.definition.agent_yaml import ToolDefinition, script_uses
-from remora.code.syntax.node_patterns import nearest
 from remora.errors import NotFound, UsageError
 from remora.operations.base import Operations
 from remora.pym import Script, ScriptChecks
-from remora.text import some_of
+from remora.text import nearest, some_of
 
 _LISTED = 20
 """Tools that a hint lists (decision)."""

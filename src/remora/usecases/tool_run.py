@@ -16,7 +16,6 @@ from remora.agents.named_summarizers import summarizer_named, summarizer_record,
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.code.extract import parse_module
-from remora.code.syntax.node_patterns import nearest
 from remora.code.syntax.nodes import Module, Node, find_node
 from remora.errors import HostError, NotFound, ScriptError, UsageError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
@@ -26,6 +25,7 @@ from remora.memory.summarizers import Summarizer
 from remora.pym import InputSpec, Script, load
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project, ProjectRecords
+from remora.text import nearest
 from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
 from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now

@@ -59,8 +59,8 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "place", "words"),
     [
-        ("goals: x", "7:1", "unknown key goals (did you mean goal?)"),
-        ("max_turn: 3", "7:1", "did you mean max_turns?"),
+        ("goals: x", "7:1", "unknown key goals (did you mean 'goal'?)"),
+        ("max_turn: 3", "7:1", "did you mean 'max_turns'?"),
         ("max_turns: 0", "7:12", "max_turns"),
         ("max_turns: '3'", "7:12", "an integer"),
         ("needs: tested", "7:8", "one of ruff, fixable, docstring, test, unannotated, always"),

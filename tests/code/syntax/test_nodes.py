@@ -14,10 +14,11 @@ from remora.code.extract import parse_module
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.definitions import DefinitionNode, find_definitions
 from remora.code.syntax.hidden_uses import hidden_uses
-from remora.code.syntax.node_patterns import file_pattern, match_nodes, nearest
+from remora.code.syntax.node_patterns import file_pattern, match_nodes
 from remora.code.syntax.nodes import Module, node_summary, own_lines
 from remora.errors import NotFound
 from remora.ids import NodeKey, node_key
+from remora.text import nearest
 from tests.code.corpus import PACKAGES, library, package, tree_of
 
 
@@ -89,10 +90,11 @@ def test_the_pattern_of_a_file_whose_name_looks_like_a_glob() -> None:
 
 
 def test_the_nearest_names() -> None:
-    assert nearest("laod", KEYS, 2) == ("node:src/a.py:Loader.load", "node:src/a.py:load")
+    assert nearest("laod", KEYS, 2) == ("node:src/a.py:load", "node:src/b.py:load")
     assert nearest("src/b.py:laod", KEYS)[0] == "node:src/b.py:load"
     assert nearest("LOADER.LOAD", KEYS)[0] == "node:src/a.py:Loader.load"
-    assert nearest("zzzzzz", KEYS) == ()
+    for name in ("zzzzzz", "road", "src/a.py:nosuch", "src/nosuch.py"):
+        assert nearest(name, KEYS) == (), "not even in the same folder or file"
     assert nearest("docstrin", ["lint", "docstring"]) == ("docstring",)
     assert len(nearest("load", KEYS, 1)) == 1
 

@@ -19,13 +19,12 @@ from remora.agents.definition.agent_yaml import (
 from remora.agents.definition.scripts import HARNESS_INPUTS, load_scripts
 from remora.agents.named_summarizers import summarizer_named
 from remora.chat import ToolSchema
-from remora.code.syntax.node_patterns import nearest
 from remora.config.yaml_positions import read_yaml_file
 from remora.errors import ConfigError, NotFound
 from remora.memory.summarizers import Summarizer
 from remora.operations.base import Operations
 from remora.pym import Script, ScriptChecks, examine
-from remora.text import escape_surrogates
+from remora.text import escape_surrogates, nearest
 from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool
 

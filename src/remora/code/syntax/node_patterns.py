@@ -1,14 +1,11 @@
-"""Matching of node patterns, and suggestions for unknown names."""
+"""Matching of node patterns."""
 
 import fnmatch
 import glob
 import re
 from collections.abc import Iterable
-from difflib import SequenceMatcher
 
 from remora.ids import NodeKey, display_name, split_node_key
-
-_MIN_SIMILARITY = 0.5
 
 
 def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
@@ -42,28 +39,5 @@ def file_pattern(path: str) -> str:
     return f"{glob.escape(path)}:*"
 
 
-def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:
-    """Return up to `n` of the names that are most similar to `name`, best match first.
-
-    `names` may contain node keys.
-    """
-    matcher = SequenceMatcher(b=name.removeprefix("node:").casefold())
-    scored = ((_similarity(matcher, candidate), candidate) for candidate in set(names))
-    near = sorted((-score, candidate) for score, candidate in scored if score >= _MIN_SIMILARITY)
-    return tuple(candidate for _, candidate in near[:n])
-
-
 def _names(key: NodeKey) -> set[str]:
     return {key.removeprefix("node:"), split_node_key(key)[1], display_name(key)}
-
-
-def _similarity(matcher: SequenceMatcher[str], candidate: str) -> float:
-    """Return the best similarity to the candidate's whole name, qualname or last part."""
-    whole = candidate.removeprefix("node:").casefold()
-    qualname = whole.rpartition(":")[2]
-    best = 0.0
-    for part in {whole, qualname, qualname.rpartition(".")[2]}:
-        matcher.set_seq1(part)
-        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= max(_MIN_SIMILARITY, best):
-            best = max(best, matcher.ratio())
-    return best

@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from remora.code.syntax.node_patterns import nearest
 from remora.errors import DiskError, NotFound, RemoraError
 from remora.hub.file_limits import too_large
 from remora.hub.lookup.names import split_name
 from remora.hub.members.folder_listing import SOURCES
 from remora.ids import escape_path
+from remora.text import nearest
 
 _POOL_SIZE = 2000
 

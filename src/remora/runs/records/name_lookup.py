@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from remora.code.syntax.node_patterns import match_nodes, nearest
+from remora.code.syntax.node_patterns import match_nodes
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST, NodeKey, display_name, run_order
 from remora.memory.events import RunStart
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
-from remora.text import some_of
+from remora.text import nearest, some_of
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from remora.agents.job import Job
 from remora.agents.loop.turn_counts import DECIDERS
-from remora.code.syntax.node_patterns import match_nodes, nearest
+from remora.code.syntax.node_patterns import match_nodes
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name, split_node_key
 from remora.memory.events import Event, Gates, Head, Review, RunStart, TakenOut, Written
@@ -26,6 +26,7 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
 from remora.statuses import ACCEPTED, FAILURES, PARSED, STALE, STATUSES, UNDECIDED, VERIFIED
+from remora.text import nearest
 from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.code.syntax.node_patterns import match_nodes, nearest
+from remora.code.syntax.node_patterns import match_nodes
 from remora.code.syntax.source import Source, read_source
 from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
 from remora.ids import MODULE, NodeKey, display_name
@@ -21,7 +21,7 @@ from remora.runs.records.results import RunView, jobs_named
 from remora.runs.records.run_record import model_words
 from remora.runs.review.ready_changes import ReadyChange
 from remora.statuses import PENDING, REVERTED, TESTED, UNDECIDED, status_text
-from remora.text import count, some_of
+from remora.text import count, nearest, some_of
 from remora.tools.host.ruff.rules import rule_codes
 from remora.workspaces.copy.changes import hunks_text
 
