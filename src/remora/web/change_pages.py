@@ -26,8 +26,6 @@ from remora.web.session import Session
 from remora.web.verdict_queue import VerdictQueue
 from remora.workspaces.rooted_files import RootedFiles
 
-_OFTEN_MISSING = {"since": "", "command": "", "left_out": False, "incomplete": [], "unknown": ""}
-"""Fields that a document has only if there is something to say, and their values if it has not."""
 _AROUND = 2
 """Lines that are shown before and after the one of a remark."""
 _MOST_SHOWN = 50
@@ -69,12 +67,12 @@ def impact_page(invocation: Invocation, request: Request) -> Response:
     """Return what a function, or without a name the change, concerns."""
     name = request.query_params.get("name", "").replace("\0", "").strip()
     words = ["hub", "impact", "--budget=8000", *(["--", name] if name else [])]
-    return page_in_two_parts("impact.html", partial(_impact, invocation, words), asked=name)
 
+    def body() -> str:
+        found = asyncio.run(document_of(invocation, words))
+        return render("impact_body.html", found=found, titles=TITLES)
 
-def _impact(invocation: Invocation, words: Sequence[str]) -> str:
-    found = _OFTEN_MISSING | asyncio.run(document_of(invocation, words))
-    return render("impact_body.html", found=found, titles=TITLES)
+    return page_in_two_parts("impact.html", body, asked=name)
 
 
 def _judge(invocation: Invocation, request: ChangeRequest, tell: Announce) -> tuple[str, str]:

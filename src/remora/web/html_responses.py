@@ -114,10 +114,8 @@ def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(render(name, **values), status)
 
 
-def page_in_two_parts(
-    name: str, body: Callable[[], str | Iterator[str]], **values: Any
-) -> StreamingResponse:
-    """Return a page whose beginning is sent before its body, or each part of it, is computed.
+def page_in_two_parts(name: str, body: Callable[[], str], **values: Any) -> StreamingResponse:
+    """Return a page whose beginning is sent before its body is computed.
 
     The body takes the place of `<!-- body -->`. An error is shown in its place.
     """
@@ -126,8 +124,7 @@ def page_in_two_parts(
     def parts() -> Iterator[str]:
         yield above
         try:
-            found = body()
-            yield from [found] if isinstance(found, str) else found
+            yield body()
         except RemoraError as error:
             yield render("problem.html", error=error)
         yield below

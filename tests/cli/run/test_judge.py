@@ -282,7 +282,11 @@ SUMMED = {
     f"a b/test_{total}.py": f"import shop\ndef test_it(): assert shop.discount({total}) == {price}\n"
     for total, price in ((100, 90), (20, 20))
 }
-AFTER_OTHERS = "a b/test_20.py::test_it", "tests/test_shop.py::test_small_prices_stay"
+AFTER_OTHERS = (
+    "a b/test_20.py::test_it fails: assert 108.0 == 20; + where 108.0 = <function discount>(20); + where "
+    "<function discount> = shop.discount; tests/test_shop.py::test_small_prices_stay fails: assert "
+    "117.0 == 10; + where 117.0 = discount(10)"
+)
 Files = dict[str, str]
 IN_ROWS = {"tests/__init__.py": "", "tests/test_rows.py": TABLE}
 DESCRIBED = SHOP.replace("(total)", "(total: float) -> float").replace("The price", "Its price")
@@ -297,9 +301,10 @@ DESCRIBED = SHOP.replace("(total)", "(total: float) -> float").replace("The pric
         (
             {**IN_ROWS, "tests/rows.py": "ROWS = [(1, 1), (2, 2), (3, 3)]\n"},
             {"tests/rows.py": "ROWS = [(1, 1), (2, 3), (4, 5)]\n"},
-            "tests/test_rows.py::test_rows[2-3] fails, and 1 more row",
+            "tests/test_rows.py::test_rows[2-3] fails, and 1 more row: "
+            "assert 2 == 3; + where 2 = <function discount>(2); + where <function discount> = shop.discount",
         ),
-        (SUMMED, {"shop.py": SUMS}, "; ".join(f"{test} fails" for test in AFTER_OTHERS)),
+        (SUMMED, {"shop.py": SUMS}, AFTER_OTHERS),
     ],
 )
 def test_what_is_described_anew_needs_no_test_and_a_table_is_one_test(

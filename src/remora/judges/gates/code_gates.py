@@ -1,5 +1,6 @@
 """Gates that run code of a project: its tests, as the project runs them, and its imports."""
 
+import re
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from remora.judges.gates.python_process import run_python
 from remora.rmtree import temporary_folder
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
+from remora.text import clip_words
 from remora.tools.host.module_names import SOURCE_ROOTS, module_name
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -22,6 +24,10 @@ _NO_TESTS = 5
 _SKIPPED, _RAN = 1, 2
 _FAILS, _UNCOLLECTED = " fails", " cannot be collected"
 _LIMIT = 256 * 1024 * 1024
+_LONGEST_ERROR = 300
+"""Characters of an error that are shown (decision)."""
+_NOISE = re.compile(r"(?m) at 0x[0-9a-f]+|^ *(\?|Use -v) .*")
+_Outcomes = tuple[dict[str, str], list[str], dict[str, str]]
 _WORDS = ("-q", "--tb=no", "--continue-on-collection-errors", "--rootdir=.")
 _OUTCOMES = """\
 import json
@@ -34,11 +40,12 @@ OFFLINE = "gaierror", "ame resolution", "resolve host", "Network is unreachable"
 
 class Outcomes:
     def __init__(self):
-        self.tests, self.uncollected, self.process = {}, [], os.getpid()
+        self.tests, self.uncollected, self.errors, self.process = {}, [], {}, os.getpid()
 
     def pytest_collectreport(self, report):
         if report.failed:
             self.uncollected.append(report.nodeid)
+            self.errors[report.nodeid] = str(report.longrepr).rpartition("E  ")[2][:2000]
 
     def pytest_runtest_logreport(self, report):
         is_offline = any(words in str(report.longrepr) for words in OFFLINE)
@@ -46,11 +53,13 @@ class Outcomes:
         is_worse = outcome != "passed" and self.tests.get(report.nodeid) != "failed"
         if report.when == "setup" or is_worse:
             self.tests[report.nodeid] = outcome
+            crash = getattr(report.longrepr, "reprcrash", None)
+            self.errors[report.nodeid] = str(getattr(crash, "message", ""))[:2000]
 
     def pytest_sessionfinish(self):
         if os.getpid() == self.process:
             with open(os.environ["REMORA_OUTCOMES"], "w") as file:
-                json.dump([self.tests, self.uncollected], file)
+                json.dump([self.tests, self.uncollected, self.errors], file)
 
 
 def pytest_collection_modifyitems(items):
@@ -105,6 +114,18 @@ with open(sys.argv[1], "x") as result:
 
 One that serves or asks when it is imported is stopped after a time (decision).
 """
+
+
+class FailedText(str):
+    """Name of a failure. Its error may differ from run to run."""
+
+    error = ""
+
+
+def with_error(text: str, more: str) -> str:
+    """Return what is worse, how much more is, and the error of a failure."""
+    error = text.error if isinstance(text, FailedText) else ""
+    return f"{text}{more}{error and ': '}{error}"
 
 
 def pytest_gate(python: ProjectPython) -> Gate:
@@ -167,7 +188,7 @@ def run_tests(
             raise HostError("pytest finds no tests")
         try:
             content = RootedFiles(out).read_bytes(_RESULT, limit=_LIMIT)
-            tests, broken = msgspec.json.decode(content, type=tuple[dict[str, str], list[str]])
+            outcomes = msgspec.json.decode(content, type=_Outcomes)
         except (HostError, msgspec.DecodeError):
             text = (finished.stderr or finished.stdout).decode("utf-8", "replace")
             lines = map(str.strip, text.replace(f"{folder}/", "").splitlines())
@@ -178,10 +199,20 @@ def run_tests(
             hint = f"run `{python.python} -m {'pip install pytest' if is_missing else 'pytest'}`"
             why = f"pytest does not run to its end: {told[-1][:200]}"
             raise UnstartedError(why, hint=hint) from None
-    failed = {f"{test}{_FAILS}": -1 for test, how in tests.items() if how == "failed"}
-    uncollected = {f"{path}{_UNCOLLECTED}": -1 for path in broken}
-    ran = {test: _SKIPPED if how == "skipped" else _RAN for test, how in tests.items()}
-    return ran | failed | uncollected
+    return _levels(outcomes, f"{folder}/")
+
+
+def _levels(outcomes: _Outcomes, folder: str) -> Levels:
+    tests, broken, errors = outcomes
+    levels = {test: _SKIPPED if how == "skipped" else _RAN for test, how in tests.items()}
+    failed = [(test, _FAILS) for test, how in tests.items() if how == "failed"]
+    for what, how in (*failed, *((path, _UNCOLLECTED) for path in broken)):
+        lines = _NOISE.sub("", errors.get(what, "").replace(folder, "")).splitlines()
+        text = "; ".join(" ".join(line.split()) for line in lines if line.strip())
+        failure = FailedText(what + how)
+        failure.error = clip_words(text, _LONGEST_ERROR)
+        levels[failure] = -1
+    return levels
 
 
 def find_imports(files: Collection[str], python: ProjectPython) -> Gate:

@@ -85,7 +85,7 @@ def worse(base: Levels, after: Levels) -> list[str]:
         elif now < before:
             text, times = placed.get(what, what), before - now
             more = f" (x{times})" if times > 1 else ""
-            sentences.append(_real_text(what, text, more) or f"{text}{more}")
+            sentences.append(_real_text(what, text, more) or (f"{text}{more}" if more else text))
     return sentences
 
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.errors import HostError
-from remora.judges.gates.code_gates import any_passes, failing, test_file
+from remora.judges.gates.code_gates import any_passes, failing, test_file, with_error
 from remora.judges.gates.gate import Gate, Levels, SlowGateError, UnjudgedError, compared, worse
 from remora.memory.events import GateResult
 from remora.statuses import TEST_GATE, VALUES_GATE
@@ -224,7 +224,7 @@ class MeasuredGate:
                 self.sure = parts[: place.start]
                 self.said = [text for text in said if text not in known]
                 more = f", and {len(known) - 1:,} more" if len(known) > 1 else ""
-                return parts[place.start : place.stop], f"{known[0]}{more}"
+                return parts[place.start : place.stop], with_error(known[0], more)
         self.said, note = [], f"{some_of(said, 1)}, but not in every run"
         self.result = replace(self.result, note=note)
         return (), ""

@@ -182,8 +182,8 @@ def judge_change(
             for part in remarks.unjudged
             if isinstance(part, Untested if python is None else Untested | Late)
         ]
-        found = sorted(remarks.problems, key=problem_order)
-        problems, known = without_known(baseline, clean(found), trees.after)
+        found = clean(sorted(remarks.problems, key=problem_order))
+        problems, known = without_known(baseline, found, trees.after)
         for problem in problems if baseline else ():
             observer.show(problem)
         judgement = Judgement(

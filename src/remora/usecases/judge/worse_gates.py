@@ -10,7 +10,7 @@ from pathlib import Path
 
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.judges.gates.code_gates import failing, test_file
+from remora.judges.gates.code_gates import failing, test_file, with_error
 from remora.judges.gates.gate import Gate, Levels, PlacedText, SlowGateError, UnstartedError, worse
 from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate, results_gate
 from remora.judges.gates.values_gate import ValuesGate
@@ -189,7 +189,7 @@ def _by_test(texts: Sequence[str]) -> Sequence[str]:
         if "::" not in text or test_file(text) not in broken:
             rows.setdefault((test, row.rpartition("]")[2]), []).append(text)
     return [
-        f"{first}, and {count(len(others), 'more row')}" if others else first
+        with_error(first, f", and {count(len(others), 'more row')}" if others else "")
         for first, *others in rows.values()
     ]
 
@@ -229,7 +229,7 @@ def _is_removed(change: Change, fact: str) -> bool:
 
 
 def _problem(change: Change, gate: Gate, text: str) -> Problem:
-    path = _path_in(change, text)
+    path = _path_in(change, text.partition(" fails: ")[0] if gate.name == TEST_GATE else text)
     line = _line(change, path, text) if path != "." else 1
     label = "" if gate.label == gate.name else f" ({gate.label})"
     return Problem(
