@@ -10,7 +10,8 @@ from starlette.requests import Request
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
 from remora.errors import RemoraError
-from remora.trace.read.follow import StreamFollower
+from remora.trace.content.line_format import newline_before
+from remora.trace.read.reader import is_being_written, open_stream
 from remora.web.addresses import number_in, query_number
 from remora.web.agent_page import shown_turns
 from remora.web.agent_records import open_agent
@@ -70,19 +71,25 @@ async def live_run(invocation: Invocation, request: Request) -> EventSourceRespo
 
 async def _changes(path: Path) -> AsyncIterator[bool]:
     """Yield True for the first time and when lines were appended, and at the end False."""
-    follower = StreamFollower(path, 0)
-    is_first = True
+    seen: int | None = None
     while True:
-        is_written = await asyncio.to_thread(lambda: follower.is_written)
+        is_written = await asyncio.to_thread(is_being_written, path)
         try:
-            found = await asyncio.to_thread(lambda: sum(1 for _ in follower.lines()))
+            end = await asyncio.to_thread(_end_of_lines, path)
         except RemoraError:  # it was removed
             yield False
             return
-        if found or is_first:
+        if end != seen:
             yield True
         if not is_written:
             yield False
             return
-        is_first = False
-        await asyncio.sleep(_REST_S if found else _PAUSE_S)
+        rests = seen not in (None, end)
+        seen = end
+        await asyncio.sleep(_REST_S if rests else _PAUSE_S)
+
+
+def _end_of_lines(path: Path) -> int:
+    """Return where the last complete line of a stream ends."""
+    with open_stream(path) as source:
+        return newline_before(source, source.size())

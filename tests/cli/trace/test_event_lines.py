@@ -1,13 +1,14 @@
 """A document of recorded lines is one JSON document, whatever stands in them."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
 from click.exceptions import Exit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.cli.trace.event_lines import event_json, json_document, string_json
+from remora.cli.trace.event_lines import event_json, print_items, string_json
 from remora.errors import StreamDamaged
 
 JSON = st.recursive(
@@ -37,38 +38,33 @@ def test_a_line_of_any_bytes_can_be_restored(line: bytes) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_each_item_has_its_line(count: int, capsys: pytest.CaptureFixture[str]) -> None:
-    with json_document('a"b', "events") as write:
-        for number in range(count):
-            write(event_json(b"%d" % number))
+    print_items('a"b', "events", (event_json(b"%d" % number) for number in range(count)))
     out = capsys.readouterr().out
     assert json.loads(out) == {"agent_id": 'a"b', "events": list(range(count))}
     assert out.count("\n") == count + 2
 
 
-def interrupted() -> None:
-    with json_document("a", "events") as write:
-        write(event_json(b"1"))
-        raise KeyboardInterrupt
+def interrupted() -> Iterator[str]:
+    yield event_json(b"1")
+    raise KeyboardInterrupt
 
 
 def test_a_document_that_is_broken_off_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyboardInterrupt):
-        interrupted()
+        print_items("a", "events", interrupted())
     assert json.loads(capsys.readouterr().out)["events"] == [1]
 
 
-def broken_off(*items: bytes) -> None:
-    with json_document("a", "events") as write:
-        for item in items:
-            write(event_json(item))
-        raise StreamDamaged("a: a line is not an event", hint="look")
+def broken_off(*items: bytes) -> Iterator[str]:
+    yield from map(event_json, items)
+    raise StreamDamaged("a: a line is not an event", hint="look")
 
 
 def test_what_fails_before_the_first_item_is_not_a_document(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(StreamDamaged):
-        broken_off()
+        print_items("a", "events", broken_off())
     assert capsys.readouterr().out == ""
 
 
@@ -76,7 +72,7 @@ def test_what_fails_later_is_reported_in_the_one_document(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(Exit) as ended:
-        broken_off(b"1", b"2")
+        print_items("a", "events", broken_off(b"1", b"2"))
     assert ended.value.exit_code == StreamDamaged.exit_code
     captured = capsys.readouterr()
     assert json.loads(captured.out) == {

@@ -47,7 +47,6 @@ REPLAYS = (
     "transcript {agent}",
     "list",
     "get trace:{run_id}:{operation}:{node_id}:1",
-    "tail {agent}",
 )
 
 

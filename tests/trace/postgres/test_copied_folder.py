@@ -23,7 +23,6 @@ from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import Owner, this_machine
 from remora.trace.postgres.store import PostgresTraceStore
 from remora.trace.postgres.stream_lines import read_streams
-from remora.trace.read.follow import StreamFollower
 from remora.trace.read.reader import is_being_written, list_streams
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from remora.trace.verify.folder_check import verify_all
@@ -109,13 +108,10 @@ class TestNewLines:
         assert copies.find_agent(AGENT) is None
         assert copies.find_agent("../../secret") is None
         assert list(copies.agent_streams()) == []
-        writer, seen = Writer(opens()), list[bytes]()
-        follower = StreamFollower(copy_of(copies), 100)
+        writer = Writer(opens())
         for number, line in enumerate(LINES):
             writer.append(line)
             assert found(copies) == b"".join(LINES[: number + 1])
-            seen += follower.lines()
-        assert seen == [line[:-1] for line in LINES]
         assert list(copies.agent_streams()) == [copy_of(copies)]
         assert copy_of(copies).stat().st_mode & 0o777 == 0o600
         assert copies.path.stat().st_mode & 0o777 == 0o700

@@ -98,7 +98,6 @@ trace = LazyGroup(
         "packet": ("trace.packet:packet", "Print the packet of a turn."),
         "diff": ("trace.packet:diff", "Show what changed in the packet between two turns."),
         "transcript": ("trace.show:transcript", "Print a stream as readable text."),
-        "tail": ("trace.tail:tail", "Show the end of a stream, or follow it."),
         "get": ("trace.packet:get", "Print the trace entry for a key."),
         "replay": ("trace.replay:replay", "Rerun recorded scripts, using only the record."),
         "fork": ("trace.fork:fork", "Start a new agent from any turn of another agent."),

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -18,7 +18,6 @@ from remora.trace.read.reader import last_event
 _TYPE = max(map(len, PAYLOADS))
 
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
-Write = Callable[[str], None]
 
 
 class Columns:
@@ -45,24 +44,19 @@ class Columns:
         )
 
 
-@contextmanager
-def json_document(name: str, member: str) -> Iterator[Write]:
-    """Print an ASCII JSON document with a list of items, item by item.
+def print_items(name: str, member: str, items: Iterable[str]) -> None:
+    """Print an ASCII JSON document with a list of JSON items, item by item.
 
     The document is `{"agent_id": name, member: [...]}`. Errors before the first item are raised.
     Later errors are added to the document as `error` and determine the exit code, because a second
     document must not follow.
     """
     between = ""
-
-    def write(item: str) -> None:
-        nonlocal between
-        begin, between = between or _opening_text(name, member), ","  # also if Ctrl-C comes now
-        click.echo(begin + item)
-
     ending = "]}"
     try:
-        yield write
+        for item in items:
+            begin, between = between or _opening_text(name, member), ","
+            click.echo(begin + item)
     except RemoraError as error:
         document = {"code": error.code, "message": error.message, "hint": error.hint}
         ending = f'], "error": {json.dumps(document)}}}' if between else ""
@@ -73,13 +67,6 @@ def json_document(name: str, member: str) -> Iterator[Write]:
     finally:
         if ending:
             click.echo(ending if between else f"{_opening_text(name, member)}{ending}")
-
-
-def print_items(name: str, member: str, items: Iterable[str]) -> None:
-    """Print a document like `json_document`, with items that are JSON."""
-    with json_document(name, member) as write:
-        for item in items:
-            write(item)
 
 
 def _opening_text(name: str, member: str) -> str:
