@@ -39,7 +39,6 @@ def facts(key: str = TARGET, **more: Any) -> dict[str, Any]:
         "has_type_hints": True,
         "partial": False,
         "last_updated": "2026-01-01T00:00:00Z",
-        "extra": {},
         "fresh": True,
         **more,
     }
@@ -131,10 +130,6 @@ class TestShown:
                 {"callers": MANY}, 4000, SIGNATURE,
                 {"callers": [f"a.py:f{n}" for n in range(8)], "fan_in": 100},
             ),
-            (  # extras use the remaining room
-                {"extra": {"owner": "billing", "long": "x" * 500, "n": 1}, "signature": None}, 60, "",
-                {"extra": {"owner": "billing", "n": 1}},
-            ),
             (
                 {"fresh": False, "changed_by_user": True}, 0, "",
                 {"changed_by_user": True, "fresh": False},
@@ -177,12 +172,9 @@ class TestShown:
     @given(
         room=st.integers(0, 500),
         callers=st.none() | st.lists(st.text(min_size=1, max_size=60), max_size=12),
-        extra=st.dictionaries(st.text(max_size=9), st.text(max_size=90), max_size=3),
     )
-    def test_hub_facts_stay_within_their_room(
-        self, room: int, callers: list[str] | None, extra: dict[str, str]
-    ) -> None:
-        told = facts(callers=None if callers is None else edges(*callers), extra=extra)
+    def test_hub_facts_stay_within_their_room(self, room: int, callers: list[str] | None) -> None:
+        told = facts(callers=None if callers is None else edges(*callers))
         view = facts_view(told, room, known="")
         assert view == {} or len(canonical(view).decode()) <= room
 

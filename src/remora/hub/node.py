@@ -74,8 +74,6 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     certain ones. Left out if true."""
     incomplete: tuple[str, ...] = ()
     """Files that were not read completely, and may use this node. Left out if empty."""
-    extra: dict[str, Any]
-    """Results of user scripts, keyed by script name."""
 
 
 class AnsweredNode(NodeState, frozen=True, kw_only=True):

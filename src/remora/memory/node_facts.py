@@ -34,7 +34,7 @@ _LINKS = (
 )
 _ORDER = (
     "changed_by_user", "fresh", "signature", "docstring", "flags", "complexity", "call",
-    "callers", "fan_in", "references", "reference_count", "callees", "fan_out", "tests", "test_count", "links", "extra",
+    "callers", "fan_in", "references", "reference_count", "callees", "fan_out", "tests", "test_count", "links",
 )  # fmt: skip
 
 
@@ -42,8 +42,7 @@ def facts_view(facts: Mapping[str, Any], room: int, known: str) -> dict[str, Any
     """Return the facts about a node that fit in `room` characters of canonical JSON.
 
     Warnings are always included, even if nothing else fits. They are followed by the facts about
-    the node itself, a call of it, links taken in turn from each list, and results of the user's
-    extractors. Facts that occur in `known`, a string already in the packet, are left out.
+    the node itself, a call of it, and links taken in turn from each list. Facts that occur in `known`, a string already in the packet, are left out.
     """
     must = _warnings(facts)
     base = must | _own_facts(facts, known)
@@ -65,7 +64,7 @@ def facts_view(facts: Mapping[str, Any], room: int, known: str) -> dict[str, Any
             tried = _with_links(base, facts, more)
             if _size(tried) <= room:
                 counts, best = more, tried
-    return _with_extra(best, facts, room)
+    return best
 
 
 def _warnings(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,16 +123,6 @@ def _link(link: Mapping[str, Any]) -> str:
     kind = link.get("kind", "reference")
     text = clip(to_packet_value(name), SUMMARY_LIMIT) + ("" if link.get("tier") in SURE else "?")
     return text if kind == "reference" else f"{text} ({kind})"
-
-
-def _with_extra(view: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:
-    """Add as many results of the user's scripts as fit in `room` characters."""
-    extra: dict[str, Any] = {}
-    for name, result in (facts.get("extra") or {}).items():
-        more = extra | {name: to_packet_value(result)}
-        if _size(view | {"extra": more}) <= room:
-            extra = more
-    return view | {"extra": extra} if extra else view
 
 
 def _size(view: Mapping[str, Any]) -> int:

@@ -129,7 +129,7 @@ def test_a_node_as_json_is_a_node_state(asked: Asked) -> None:
     assert not {".agentfs", ".remora"} & {path.name for path in asked.root.iterdir()}
     node = asked.document("get", "shop/cart.py:Cart.total", "--quiet")
     assert list(node)[:5] == ["key", "uid", "file_path", "node_name", "node_type"]
-    assert list(node)[-3:] == ["update_source", "extra", "fresh"]
+    assert list(node)[-2:] == ["update_source", "fresh"]
     assert node["fresh"] is True
     assert node["key"] == "node:shop/cart.py:Cart.total"
     assert (node["line_start"], node["line_count"], node["complexity"]) == (8, 5, 2)

@@ -5,16 +5,13 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from remora.code.file_analysis import read_facts
-from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
 from remora.hub.file_stamp import stamp_of
 from remora.hub.index.indexer import ChangedPaths, Indexer
-from remora.hub.index.user_scripts import UserScripts
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
 from tests.hub.index_check import verify
@@ -284,40 +281,6 @@ def test_a_root_that_was_removed_is_not_an_empty_project(project: Project) -> No
     assert project.names() == ["a.py:__module__", "a.py:f"]
     away.rename(project.root)
     assert project.indexer.look() == ChangedPaths((), ())
-
-
-class Scripts(UserScripts):
-    """Stands in for users' scripts."""
-
-    now = ""
-
-    def state(self) -> str:
-        return self.now
-
-    def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        return {node.key: {"state": self.now, "name": node.node_name} for node in facts.nodes}
-
-
-def test_extras_are_stored_and_rebuilt_when_their_scripts_change(project: Project) -> None:
-    scripts = Scripts(project.root)
-    project.indexer = Indexer(project.root, project.store, Members(project.root), scripts)
-    project.write("a.py", "def f(): ...\n")
-
-    def extra() -> dict[str, Any]:
-        node = project.store.view().node("node:a.py:f")
-        assert node is not None
-        return node.extra
-
-    project.catch_up()
-    assert extra() == {}
-    scripts.now = "one"
-    assert project.indexer.look().changed == ("a.py",)
-    assert len(project.catch_up()) == 2
-    assert extra() == {"state": "one", "name": "f"}
-    assert project.indexer.look().changed == ()
-    scripts.now = ""
-    assert len(project.catch_up()) == 2
-    assert extra() == {}
 
 
 def test_a_deleted_database_is_reported_so_that_all_is_read_again(project: Project) -> None:

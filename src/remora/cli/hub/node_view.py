@@ -1,6 +1,5 @@
 """The reference page of a node: its signature, location, callers, callees and tests."""
 
-import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -155,7 +154,6 @@ def _facts(node: AnsweredNode, width: int | None, many: int | None) -> Iterator[
         "imports": escape_line(some_of(node.imports or (), 2 * many if many else sys.maxsize)),
         "measures": ", ".join(_measures(node)),
         "attention": escape_line("; ".join(_warnings(node))),
-        **{escape_line(name): escape_line(json.dumps(fact)) for name, fact in node.extra.items()},
     }
     label = max(len(name) for name, text in rows.items() if text)
     for name, text in rows.items():

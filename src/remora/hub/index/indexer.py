@@ -10,7 +10,6 @@ from typing import NamedTuple
 from remora.code.file_facts import FileFacts
 from remora.hub.file_reader import Content, Reader, facts_of, open_reader
 from remora.hub.file_stamp import is_racy
-from remora.hub.index.user_scripts import UserScripts
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.store.batch import Batch, FileUpdate, pack_update
@@ -55,17 +54,10 @@ class Refreshed(NamedTuple):
 class Indexer:
     """Indexer for one root. All methods raise DiskError if the root or the database is unusable."""
 
-    def __init__(
-        self,
-        root: Path,
-        store: HubStore,
-        members: Members,
-        scripts: UserScripts | None = None,
-    ) -> None:
+    def __init__(self, root: Path, store: HubStore, members: Members) -> None:
         self._root = root
         self._store = store
         self._members = members
-        self._extras = scripts or UserScripts(root)
 
     @property
     def file_limit(self) -> int:
@@ -79,12 +71,11 @@ class Indexer:
         began = time.time_ns()
         with self._open() as reader:
             now = self._members.sweep()
-            rows, state = self._store.files(), self._extras.state()
+            rows = self._store.files()
             changed = [
                 path
                 for path, stamp in now.items()
                 if (row := rows.get(path)) is None
-                or row.extras != state
                 or (
                     (row.stamp != stamp or is_racy(stamp, began))
                     and self._differs(reader, path, row)
@@ -103,7 +94,7 @@ class Indexer:
         """
         requested = set(paths)
         there = self._members.belonging(requested)
-        work = self._work(source)
+        work = _Work(self._store, source)
         with self._open() as reader, _collecting_nothing():
             work.remove(requested - there)
             for path in sorted(there):
@@ -119,15 +110,12 @@ class Indexer:
         self, path: str, file_hash: str, facts: FileFacts, *, source: UpdateSource
     ) -> Refreshed:
         """Store the facts of a deferred file if its content has not changed in the meantime."""
-        work = self._work(source)
+        work = _Work(self._store, source)
         with self._open() as reader:
             content = work.read(reader, path) if self._members.belonging([path]) else None
         if content is not None and content.file_hash == file_hash:
             work.take(path, content, facts)
         return work.finish()
-
-    def _work(self, source: UpdateSource) -> "_Work":
-        return _Work(self._store, source, self._extras)
 
     def _differs(self, reader: Reader, path: str, row: FileRow) -> bool:
         """Return True if a file's content differs from the stored content.
@@ -150,12 +138,10 @@ class Indexer:
 class _Work:
     """State of a refresh: the results, and the files that are read but not yet stored."""
 
-    def __init__(self, store: HubStore, source: UpdateSource, extras: UserScripts) -> None:
+    def __init__(self, store: HubStore, source: UpdateSource) -> None:
         self.deferred: list[str] = []
         self._store = store
         self._source = source
-        self._extras = extras
-        self._state = extras.state()
         self._updates: list[FileUpdate] = []
         self._removed: list[str] = []
         self._size = 0
@@ -181,9 +167,7 @@ class _Work:
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
                 self._errors.append(FileError(path, error.strerror or str(error)))
             return None
-        if row is None or row.extras != self._state:
-            return content
-        if content.file_hash != row.file_hash:
+        if row is None or content.file_hash != row.file_hash:
             return content
         self._store.seen(path, content.stamp)
         return None
@@ -192,9 +176,7 @@ class _Work:
         """Queue the facts of a file."""
         if facts.detail:
             self._errors.append(FileError(path, facts.detail))
-        extra = self._extras.extras(facts) if self._state else {}
-        update = pack_update(facts, content.stamp, extra=extra, extras=self._state)
-        self._updates.append(update)
+        self._updates.append(pack_update(facts, content.stamp))
         self._size += len(content.data)
         if self._size > _BATCH_BYTES or len(self._updates) >= _BATCH_FILES:
             self._write()

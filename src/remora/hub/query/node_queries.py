@@ -233,7 +233,6 @@ class NodeQueries:
             partial=stored.partial,
             last_updated=stored.last_updated,
             update_source=stored.update_source,
-            extra=stored.extra,
         )
 
     def _with_callers(self, state: NodeState) -> NodeState:

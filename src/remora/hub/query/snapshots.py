@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -18,7 +18,7 @@ from remora.ids import split_node_key
 
 
 class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts of a node, with its identity, times and script values.
+    """Facts of a node, with its identity and times.
 
     The additional values exist only in a database.
     """
@@ -29,7 +29,6 @@ class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool
     last_updated: str | None
     update_source: UpdateSource
-    extra: dict[str, Any]
 
 
 class Snapshot(Program, Protocol):
@@ -204,7 +203,6 @@ class OverlaidSnapshot:
                 now,
                 last_updated=before.last_updated,
                 update_source=before.update_source,
-                extra=before.extra,
             )
         return now
 
@@ -226,7 +224,6 @@ def _unstored_node(facts: FileFacts, node: NodeFacts) -> StoredNode:
         partial=facts.partial,
         last_updated=None,
         update_source="adhoc",
-        extra={},
     )
 
 

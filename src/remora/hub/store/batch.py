@@ -1,7 +1,7 @@
 """Batches of file updates, and their differences from the stored state."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,24 +20,14 @@ class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """Encoded IR."""
     stamp: Stamp | None
     """None if it is not reliable (see `is_racy`)."""
-    extra: Mapping[str, dict[str, Any]] = {}
-    """Values of user scripts by node key."""
-    extras: str = ""
-    """State of the user scripts."""
 
 
-def pack_update(
-    facts: FileFacts,
-    stamp: Stamp | None,
-    *,
-    extra: Mapping[str, dict[str, Any]] | None = None,
-    extras: str = "",
-) -> FileUpdate:
+def pack_update(facts: FileFacts, stamp: Stamp | None) -> FileUpdate:
     """Create an update for a file. The IR is encoded to save memory until the update is stored."""
     lowered = encode_lowered(facts.lowered)
     named = LoweredFile(facts.path, facts.lowered.names)
     facts = msgspec.structs.replace(facts, lowered=named)
-    return FileUpdate(facts=facts, lowered=lowered, stamp=stamp, extra=extra or {}, extras=extras)
+    return FileUpdate(facts=facts, lowered=lowered, stamp=stamp)
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +61,6 @@ class StoredFile(NamedTuple):
     file_hash: str
     partial: bool
     detail: str
-    extras: str
     nodes: Mapping[str, StoredNode]
     """Nodes by key, in source order."""
     names: frozenset[str]
@@ -79,7 +68,7 @@ class StoredFile(NamedTuple):
     """Encoded IR."""
 
 
-UNKNOWN = StoredFile(None, "", False, "", "", nodes={}, names=frozenset(), lowered=None)
+UNKNOWN = StoredFile(None, "", False, "", nodes={}, names=frozenset(), lowered=None)
 
 
 class FileDifference(NamedTuple):
@@ -119,14 +108,8 @@ class FileDifference(NamedTuple):
             node.key for stored, node in pairs if stored.facts == node and not self._differs(stored)
         )
 
-    def extra_of(self, node: NodeFacts) -> dict[str, Any]:
-        return {} if self.update is None else self.update.extra.get(node.key, {})
-
     def _differs(self, stored: StoredNode) -> bool:
-        if (update := self.update) is None:
-            return True
-        extra = update.extra.get(stored.facts.key, {})
-        return stored.partial != update.facts.partial or stored.extra != extra
+        return self.update is None or stored.partial != self.update.facts.partial
 
 
 def find_differences(batch: Batch, before: Mapping[str, StoredFile]) -> list[FileDifference]:
@@ -148,8 +131,8 @@ def _is_news(difference: FileDifference) -> bool:
         return True
     facts = update.facts
     return (
-        (before.file_hash, before.partial, before.detail, before.extras)
-        != (facts.file_hash, facts.partial, facts.detail, update.extras)
+        (before.file_hash, before.partial, before.detail)
+        != (facts.file_hash, facts.partial, facts.detail)
         or len(before.nodes) != len(facts.nodes)
         or next(difference.changed(), None) is not None
     )

@@ -27,7 +27,7 @@ _PUT_NODE = (
 )
 # one statement for all names of a file is twice as fast as one statement per name
 _PUT_MENTIONS = "INSERT OR IGNORE INTO mentions SELECT value, ? FROM json_each(?)"
-_PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _HASH_NODES = (  # the same key range as in `StoredSnapshot.nodes`
     "UPDATE node_state SET file_hash = ? WHERE key BETWEEN ? AND ? AND file_path = ?"
 )
@@ -160,7 +160,6 @@ class BatchWriter:
                     partial=facts.partial,
                     last_updated=last_updated,
                     update_source=source,
-                    extra=difference.extra_of(node),
                 )
                 yield node_values(facts.path, place, stored)
 
@@ -206,5 +205,4 @@ def _file_values(id_: int, changed: FileDifference) -> tuple[Any, ...]:
         facts.file_hash,
         facts.partial,
         facts.detail,
-        changed.update.extras,
     )

@@ -14,25 +14,19 @@ from remora.ids import NodeKey
 NODE_COLUMNS = (
     "key, uid, file_path, place, node_name, node_type, source_hash, body_hash, file_hash, "
     "signature, docstring, docstring_outdated, imports, decorators, bases, line_start, line_count, "
-    "complexity, has_type_hints, partial, last_updated, update_source, extra"
+    "complexity, has_type_hints, partial, last_updated, update_source"
 )
 _HALF, _WHOLE = 2**63, 2**64
 _STRINGS = msgspec.json.Decoder(tuple[str, ...])
-_EXTRA = msgspec.json.Decoder(dict[str, Any])
 _AROUND_PATH = len("node::")
 _NONE = "[]"
-_NO_EXTRA = "{}"
 
 
 class FileRow(NamedTuple):
-    """Row of a file.
-
-    `stamp` is None if it is not reliable. `extras` is the state of the user scripts.
-    """
+    """Row of a file. `stamp` is None if it is not reliable."""
 
     stamp: Stamp | None
     file_hash: str
-    extras: str = ""
 
 
 def node_values(path: str, place: int, stored: StoredNode) -> tuple[Any, ...]:
@@ -64,7 +58,6 @@ def node_values(path: str, place: int, stored: StoredNode) -> tuple[Any, ...]:
         stored.partial,
         stored.last_updated,
         stored.update_source,
-        msgspec.json.encode(stored.extra).decode() if stored.extra else _NO_EXTRA,
     )
 
 
@@ -105,7 +98,6 @@ def _stored_node(row: Sequence[Any]) -> StoredNode:
         partial=bool(row[19]),
         last_updated=row[20],
         update_source=row[21],
-        extra={} if row[22] == _NO_EXTRA else _EXTRA.decode(row[22]),
     )
 
 

@@ -25,7 +25,7 @@ from remora.ids import escape_path, unescape_path
 _STAMPS_AT_ONCE = 256
 
 _FILE = (
-    "SELECT id, file_hash, partial, detail, extras, lowered "
+    "SELECT id, file_hash, partial, detail, lowered "
     "FROM file_index JOIN file_facts ON file = id WHERE path = ?"
 )
 
@@ -202,13 +202,13 @@ class HubStore:
         lost = HubDamaged(f"the Hub's database has no readable row for {path}")
         if (row := self._connection.execute(_FILE, (path,)).fetchone()) is None:
             raise lost
-        id_, file_hash, partial, detail, extras, lowered = row
+        id_, file_hash, partial, detail, lowered = row
         try:
             names = frozenset(decode_names(lowered))
         except msgspec.MsgspecError as error:
             raise lost from error
         nodes = {str(node.facts.key): node for node in self.view().nodes(path)}
-        return StoredFile(id_, file_hash, bool(partial), detail, extras, nodes, names, lowered)
+        return StoredFile(id_, file_hash, bool(partial), detail, nodes, names, lowered)
 
     def _write_stamps(self) -> list[str]:
         """Write some pending Stamps within another transaction. Return the paths of the files."""
@@ -226,7 +226,7 @@ class HubStore:
         for update in batch.updates:
             path = unescape_path(update.facts.path)
             if update.facts.path in written:
-                self._rows[path] = FileRow(update.stamp, update.facts.file_hash, update.extras)
+                self._rows[path] = FileRow(update.stamp, update.facts.file_hash)
                 self._unwritten.pop(path, None)
             else:
                 self.seen(path, update.stamp)

@@ -20,7 +20,7 @@ _COPIED = {
     f"SELECT * FROM {table}": f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
     for table, marks in (
         ("meta", "?, ?"),
-        ("file_index", "?, ?, ?, ?, ?, ?, ?, ?, ?, ?"),
+        ("file_index", "?, ?, ?, ?, ?, ?, ?, ?, ?"),
         ("file_facts", "?, ?"),
         ("mentions", "?, ?"),
     )

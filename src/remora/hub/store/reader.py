@@ -117,14 +117,10 @@ class StoredSnapshot:
 
     def files(self) -> Mapping[str, FileRow]:
         """Return the stored rows of all files by raw path."""
-        rows = self._all(
-            "SELECT path, size, mtime_ns, ctime_ns, inode, file_hash, extras FROM file_index"
-        )
+        rows = self._all("SELECT path, size, mtime_ns, ctime_ns, inode, file_hash FROM file_index")
         return {
-            unescape_path(path): FileRow(
-                None if stamp[0] is None else Stamp(*stamp), file_hash, extras
-            )
-            for path, *stamp, file_hash, extras in rows
+            unescape_path(path): FileRow(None if stamp[0] is None else Stamp(*stamp), file_hash)
+            for path, *stamp, file_hash in rows
         }
 
     def partial(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ import sys
 from remora.code.file_facts import FACTS_VERSION
 from remora.files.disposable_sqlite import has_tables, make_tables
 
-TABLES_VERSION = 1
+TABLES_VERSION = 2
 LINKS_VERSION = 10
 """Version of the linker's results. Increase it when they change for the same program."""
 VERSION = sys.version_info.minor << 24 | TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
@@ -19,7 +19,7 @@ TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE file_index (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, "
     "mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, file_hash TEXT NOT NULL, "
-    "partial INTEGER NOT NULL, detail TEXT NOT NULL, extras TEXT NOT NULL)",
+    "partial INTEGER NOT NULL, detail TEXT NOT NULL)",
     # definitions, references, imports, bases and aliases of a file: the linker's input
     "CREATE TABLE file_facts (file INTEGER PRIMARY KEY, lowered BLOB NOT NULL)",
     "CREATE TABLE mentions (name TEXT NOT NULL, file INTEGER NOT NULL, PRIMARY KEY (name, file)) "
@@ -30,8 +30,7 @@ TABLES = (
     "file_hash TEXT NOT NULL, signature TEXT, docstring TEXT, docstring_outdated INTEGER NOT NULL, "
     "imports TEXT, decorators TEXT NOT NULL, bases TEXT NOT NULL, line_start INTEGER NOT NULL, "
     "line_count INTEGER NOT NULL, complexity INTEGER, has_type_hints INTEGER NOT NULL, "
-    "partial INTEGER NOT NULL, last_updated TEXT NOT NULL, update_source TEXT NOT NULL, "
-    "extra TEXT NOT NULL)",
+    "partial INTEGER NOT NULL, last_updated TEXT NOT NULL, update_source TEXT NOT NULL)",
     # uids of vanished nodes; `since` is in seconds
     "CREATE TABLE uids (uid TEXT PRIMARY KEY, key TEXT NOT NULL, node_type TEXT NOT NULL, "
     "body_hash TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID",
