@@ -86,9 +86,9 @@ def look_at_project(invocation: Invocation) -> ProjectLook:
 def next_step(invocation: Invocation, project: Project, plan: Plan | None = None) -> NextStep:
     """Return the command that has a result.
 
-    That is `review` for pending changes of the newest run, `judge` for new work, `analyze` for what rules can fix, `analyze` with a model for what
-    they cannot write, or else `judge` for the last commit. Without a plan, some files are planned;
-    if they cannot be, the step says why.
+    That is `review` for pending changes of the newest run, `judge` for new work, `analyze` for what
+    rules can fix, `analyze` with an installed model for what they cannot write, or else `judge` for
+    the last commit. Without a plan, some files are planned; if they cannot be, the step says why.
     """
     pending = sum(run.undecided for run in list_run_lines(project.trace, slice(-1, None)))
     if pending:
@@ -111,10 +111,12 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
             left |= known.left_nodes
     except RemoraError as error:
         return NextStep(("analyze",), error.message, error.hint)
+    free = judge if change.files else NextStep(("hub", "index"), "")
     if unwritten := [name for name in left if {NEEDS_NAME, NEEDS_WRITER} & {*left[name]}]:
         cache = invocation.folders.cache
-        return model_step(project.root, invocation.folder, cache, unwritten, left)
-    return judge if change.files else NextStep(("hub", "index"), "")
+        step = model_step(project.root, invocation.folder, cache, unwritten, left)
+        return free._replace(costly=f"{step.why}: {step.missing}") if step.missing else step
+    return free
 
 
 def plans_of_some(invocation: Invocation, project: Project) -> Iterator[Plan]:

@@ -30,7 +30,8 @@ def writes(handler: Handler, _request: dict[str, Any], number: int) -> None:
 
 def test_without_a_model_a_run_ends_with_how_to_get_one(plain: Remora, cart: Path) -> None:
     done = plain(*DOCSTRING, cwd=cart)
-    assert (done.code, "1 docstring needs a person or a model\n" in done.out) == (0, True)
+    needs = "1 docstring needs a person or a model: cart.py:Cart.add (-v lists them)\n"
+    assert (done.code, needs in done.out) == (0, True)
     best = RECOMMENDED
     pull = f"to let a model try: run `remora model pull {best.name}` ({best.cost}), or use a server"
     assert pull in " ".join(done.out.split())

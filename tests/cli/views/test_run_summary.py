@@ -24,7 +24,7 @@ LINT = total("lint", 3, 26, "findings fixed")
 def said(
     *sums: OperationTotals,
     findings: dict[str, int] | None = None,
-    nodes: dict[str, dict[str, int]] | None = None,
+    nodes: dict[str, dict[str, list[str]]] | None = None,
     files: int = 3,
 ) -> str:
     return run_sentence(sums, findings or {}, nodes or {}, BUILT_IN, files)
@@ -51,9 +51,11 @@ def test_a_single_reason_is_not_counted_twice() -> None:
 
 
 def test_what_nobody_wrote_needs_a_person_or_a_model() -> None:
-    nodes = {"docstring": {NEEDS_WRITER: 2, "in examples": 1}}
+    keys = [f"node:a.py:f{number}" for number in range(5)]
+    nodes = {"docstring": {NEEDS_WRITER: keys, "in examples": keys[:1]}}
     written = total("docstring", 2, 3, "docstrings written", "2 updated")
-    needs = "2 docstrings need a person or a model; 1 function left out (-v says why)"
+    needs = "5 docstrings need a person or a model: a.py:f0, a.py:f1, a.py:f2 and 2 more"
+    needs += " (-v lists them); 1 function left out (-v says why)"
     assert said(written, nodes=nodes, files=1) == (
         f"2 of 3 docstrings written (2 updated) in 1 file; {needs}"
     )
@@ -61,7 +63,7 @@ def test_what_nobody_wrote_needs_a_person_or_a_model() -> None:
 
 def test_contradictions_are_named_and_not_among_what_is_left_out() -> None:
     wrong = [f"{CONTRADICTS}: a.py:f{number}: `x` does not exist" for number in range(9)]
-    nodes = {"docstring": {"in examples": 1, wrong[0]: 1}}
+    nodes = {"docstring": {"in examples": ["node:a.py:f"], wrong[0]: ["node:a.py:g"]}}
     assert said(nodes=nodes, files=0) == (
         f"1 function {wrong[0]}; 1 function left out (-v says why)"
     )

@@ -72,7 +72,8 @@ def look(options: Options) -> bool:
         project = open_project(invocation)
         step = step_document(options, project.root, next_step(invocation, project))
     document = {"root": str(project.root), "next": step}
-    emit(options, document, wrapped(step["text"]))
+    texts = filter(None, (step["text"], step["costly"]))
+    emit(options, document, (line for text in texts for line in wrapped(text)))
     return True
 
 

@@ -205,7 +205,7 @@ def _print_plan(
         whole = plan if prepared.request == RunRequest() else None
         step = next_step(session.invocation, project, whole)
         document["next"] = step_document(options, project.root, step)
-        writer += [] if step.missing and writer else wrapped(document["next"]["text"])
+        writer += wrapped(document["next"]["text"])
     emit(options, document, (*text, *writer))
     if not run.dry_run:
         with suppress(NotFound):

@@ -57,7 +57,8 @@ def step_document(options: Options, root: Path, step: "NextStep") -> dict[str, s
     """Return what to run next, and a text that says so."""
     command = next_command(options, root, *step.words)
     line = "; ".join(filter(None, (step.why, f"next: {step.missing or f'`{command}`'}")))
-    return {"command": command, "why": step.why, "missing": step.missing, "text": line}
+    named = {"why": step.why, "missing": step.missing, "costly": step.costly}
+    return {"command": command, **named, "text": line}
 
 
 def _amount_text(plan: Plan, job: Mapping[str, Any], unit: str) -> str:
@@ -150,7 +151,7 @@ def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.files:
         known = prepared.project.operations
-        left = run_sentence((), plan.findings_left, plan.left, known, 0)
+        left = run_sentence((), plan.findings_left, plan.left_nodes, known, 0)
         idle = "no proposal can be made" if plan.left else "no work needed"
         unread = unread_text(plan.unreadable)
         also = f", {unread}" if unread else ""

@@ -4,9 +4,9 @@ For example `3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; 
 fix, 3 are left as they are, 2 are left open`.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from remora.ids import display_name
 from remora.operations.base import (
     CONTRADICTS,
     FIX_TAKEN_OUT,
@@ -19,12 +19,12 @@ from remora.operations.base import (
     Operations,
 )
 from remora.runs.records.totals import OperationTotals, phrases_of
-from remora.text import count
+from remora.text import count, some_of
 
 OPEN = "is left open"
 """The reason for findings that are in no whole change, although the plan did not leave them."""
-_MOST_REASONS = 8
-"""Reasons that a line names (decision: contradictions have one each)."""
+_MOST_REASONS, _NAMED = 8, 3
+"""Reasons, and functions, that a line names (decision: contradictions have one reason each)."""
 PLURALS = {
     NEEDS_WRITER: "need a person or a model", NEEDS_UNSAFE: "need --unsafe-fixes",
     NO_FIX: "have no fix", KEPT: "are left as they are", OPEN: "are left open",
@@ -48,7 +48,7 @@ def with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
 def run_sentence(
     sums: Sequence[OperationTotals],
     findings: Mapping[str, int],
-    nodes: Mapping[str, Mapping[str, int]],
+    nodes: Mapping[str, Mapping[str, Sequence[str]]],
     operations: Operations,
     files: int,
     *,
@@ -60,11 +60,10 @@ def run_sentence(
     leaves, or that jobs left to a model, by operation and reason.
     """
     counted = [total for total in sums if total.measures.get("findings")]
-    needing, others, wrong = Counter[str](), 0, dict[str, int]()
-    for operation, reasons in nodes.items():
-        needing[operation] += reasons.get(NEEDS_WRITER, 0)
-        others += sum(reasons.values()) - reasons.get(NEEDS_WRITER, 0)
-        wrong |= {why: n for why, n in reasons.items() if why.startswith(CONTRADICTS)}
+    others, wrong = 0, dict[str, int]()
+    for left in nodes.values():
+        others += sum(len(keys) for why, keys in left.items() if why != NEEDS_WRITER)
+        wrong |= {why: len(keys) for why, keys in left.items() if why.startswith(CONTRADICTS)}
     others -= sum(wrong.values())
     units = {operation.name: operation.unit for operation in operations.all}
     done = [
@@ -83,8 +82,10 @@ def run_sentence(
                 f"{', '.join(done)}{where}",
                 with_reasons({NEEDS_UNSAFE: unsafe}, "finding"),
                 *(
-                    with_reasons({NEEDS_WRITER: number}, units.get(name) or name)
-                    for name, number in needing.items()
+                    f"{with_reasons({NEEDS_WRITER: len(keys)}, units.get(name) or name)}: "
+                    f"{some_of([*map(display_name, keys)], _NAMED)}{lists}"
+                    for name, left in nodes.items()
+                    if (keys := left.get(NEEDS_WRITER))
                 ),
                 f"{_stays_text(stays, reasons)}{lists}" if stays > 0 else "",
                 with_reasons(wrong, "function"),

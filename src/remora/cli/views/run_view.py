@@ -104,15 +104,14 @@ def _end_lines(
     for reason, number, _ in lint_left(view):
         findings[reason or OPEN] += number
     nodes = {
-        operation: {reason: len(keys) for reason, keys in reasons.items()}
+        operation: {reason: [*keys] for reason, keys in reasons.items()}
         for operation, reasons in plan.get("left_nodes", {}).items()
     }
     counting = {total.operation for total in sums if total.measures.get("findings")}
     for job in document["jobs"]:
         name = job["operation"]
         if job["why"] == NEEDS_MODEL and job["status"] in WITH_RESULT and name not in counting:
-            left = nodes.setdefault(name, {})
-            left[NEEDS_WRITER] = left.get(NEEDS_WRITER, 0) + 1
+            nodes.setdefault(name, {}).setdefault(NEEDS_WRITER, []).append(job["node_id"])
     said = run_sentence(
         sums, findings, nodes, project.operations, len(files), verbose=options.verbose
     )

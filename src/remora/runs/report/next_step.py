@@ -18,6 +18,8 @@ class NextStep(NamedTuple):
     words: tuple[str, ...]
     why: str
     missing: str = ""
+    costly: str = ""
+    """Another step, which needs a download first."""
 
 
 def model_step(
