@@ -66,6 +66,7 @@ def start_run(options: Options, run: RunOptions, *, json_lines: bool) -> int:
 
     With `json_lines`, each event is printed as a JSON object.
     """
+    gc.freeze()  # the imported modules are never garbage
     lines = LinePrinter() if json_lines else None
     _refuse_other_files(run.request.paths)
     invocation = invocation_of(options, run.flags)

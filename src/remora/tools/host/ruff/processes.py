@@ -26,6 +26,8 @@ _OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHUNK = 1 << 20
 _MOST = 4
 """Maximum processes of a pool (decision)."""
+_START_S = 0.1
+"""Seconds to wait for a process before another one starts, which takes as long (measured)."""
 _OLDEST = 900.0
 """Seconds after which a process is replaced, because its own time limit ends it later."""
 _LOOP = """
@@ -181,6 +183,7 @@ class RuffProcesses:
     def _take(self, seconds: float) -> RuffProcess | None:
         """Return an idle process, or None if a new one is to be started."""
         with self._changed:
+            self._changed.wait_for(lambda: self._idle or not self._used, min(_START_S, seconds))
             if not self._changed.wait_for(lambda: self._idle or self._used < _MOST, seconds):
                 raise HostError("ruff's processes did not finish in time")
             self._used += 1
