@@ -12,7 +12,8 @@ from remora.trace.redact.rule import ENDING, NAME
 
 _T = TypeVar("_T")
 _Children = list[tuple[Any, str]]
-_LEAVES = (str, int, float, bytes, bytearray)
+_NUMBERS = (int, float, type(None))
+_LEAVES = (str, bytes, bytearray, *_NUMBERS)
 _ITEM = object()
 """Stands for the field where an item is a text itself."""
 _SECRET_NAME = re.compile(rf"(?is).*{NAME}{ENDING}|-*pass")
@@ -60,11 +61,16 @@ def _may_contain_secret(value: Any, cleaner: TextRedactor) -> bool:
     """
     waiting: _Children = [(value, "")]
     plain: list[str] = []
+    seen: set[tuple[int, str]] = set()  # records have many values twice
     while waiting:
         item, under = waiting.pop()
         if isinstance(item, str) and not under:
             plain.append(item)
-        elif (children := _children(item, under)) is not None:
+            continue
+        if isinstance(item, _NUMBERS) or (once := (id(item), under)) in seen:
+            continue
+        seen.add(once)
+        if (children := _children(item, under)) is not None:
             waiting += children
         elif _leaf(item, under, cleaner) is not item:
             return True
@@ -77,24 +83,28 @@ class _Frame(NamedTuple):
     value: Any
     left: _Children
     done: list[Any]
+    once: tuple[int, str] = (0, "")
 
 
 def _rebuild(value: Any, cleaner: TextRedactor) -> Any:
     root = _Frame(None, [(value, "")], [])
-    frames = [root]
+    frames, known = [root], dict[tuple[int, str], Any]()
     while frames:
-        value, remaining, done = frames[-1]
+        value, remaining, done, once = frames[-1]
         if not remaining:
             frames.pop()
             if frames:
                 parts = _redact_lines(done, cleaner) if isinstance(value, list | tuple) else done
-                frames[-1].done.append(_copy_with(value, parts))
+                known[once] = _copy_with(value, parts)
+                frames[-1].done.append(known[once])
             continue
         item, under = remaining.pop()
-        if (children := _children(item, under)) is None:
+        if (once := (id(item), under)) in known:
+            done.append(known[once])
+        elif (children := _children(item, under)) is None:
             done.append(_leaf(item, under, cleaner))
         else:
-            frames.append(_Frame(item, children[::-1], []))
+            frames.append(_Frame(item, children[::-1], [], once))
     return root.done[0]
 
 
@@ -128,7 +138,7 @@ def _children(value: Any, under: str) -> _Children | None:
     """Return the items of a container with their secret names (see `secret_name`), or None if
     `value` is not a container.
     """
-    if isinstance(value, _LEAVES) or value is None:
+    if isinstance(value, _LEAVES):
         return None
     if isinstance(value, dict):
         return [*((key, "") for key in value), *_items(value, under)]
