@@ -19,7 +19,7 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import JobDocuments, RunView, read_run
 from remora.runs.records.run_listing import list_run_lines
-from remora.runs.records.totals import phrases_of, totals_by_operation
+from remora.runs.records.totals import phrases_of, proposed_text, totals_by_operation
 from remora.runs.report.job_texts import done_summary, unread_text
 from remora.statuses import CONFLICT, NO_MODEL, RUNNING, UNDECIDED, WITHOUT_RESULT, results_of
 from remora.web.addresses import query_number
@@ -66,7 +66,7 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int) 
         "run_body.html",
         view=view,
         operations=dict.fromkeys(job.operation for job in view.jobs),
-        done=", ".join(phrase.brief for phrase in phrases_of(sums)),
+        done=proposed_text(sums) + ", ".join(phrase.brief for phrase in phrases_of(sums)),
         model=used_model(view),
         results=results_of(
             (job.review.state or str(job.status) for job in view.jobs), view.planned

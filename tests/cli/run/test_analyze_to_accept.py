@@ -41,8 +41,8 @@ def test_show_prints_the_document_of_analyze_and_what_to_type_next(ran: Ran) -> 
     assert ran("--json", "show", begin).document == ran.analyzed.document
     text = ran("show", "last").out
     run_id = ran.analyzed.document["run_id"]
-    assert "  checked  read    fixed E722" in text
-    assert "3 of 3 findings fixed" in text
+    assert "  checked  read    fixes E722" in text
+    assert "\nproposed: 3 of 3 findings fixed" in text
     assert f"see the changes: `remora diff {run_id}`\n" in text
 
 

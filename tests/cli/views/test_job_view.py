@@ -52,7 +52,7 @@ def test_a_line_says_what_was_fixed_and_what_was_left() -> None:
     by = {"rule": 2, "model": 1, "fallback": 0, "escalation": 0}
     assert shown(job(**found, decided_by=by)) == [
         "a.py",
-        "  tested  f  fixed F401 x2, UP045; left E501 · model 1",
+        "  tested  f  fixes F401 x2, UP045; left E501 · model 1",
     ]
 
 
@@ -187,4 +187,4 @@ def test_every_code_that_is_left_or_fixed_is_named(
 ) -> None:
     told = done_text(fixed, left)
     assert all(code in told for code in (*fixed, *left))
-    assert ("fixed" in told, "left" in told) == (bool(fixed), bool(left))
+    assert ("fixes" in told, "left" in told) == (bool(fixed), bool(left))

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+from msgspec.structs import replace
+
 from remora.bootstrap.operations import BUILT_IN
 from remora.cli.views.run_summary import run_sentence, with_reasons
 from remora.operations.base import CONTRADICTS, KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX, Phrase
@@ -19,6 +22,18 @@ def total(operation: str, done: int, of: int, what: str, more: str = "") -> Oper
 
 
 LINT = total("lint", 3, 26, "findings fixed")
+
+
+@pytest.mark.parametrize(
+    ("reviews", "first"),
+    [
+        (["pending", "rejected"], "proposed: "),
+        (["pending", "accepted"], "accepted or proposed: "),
+        (["accepted", "no_change"], ""),
+    ],
+)
+def test_what_is_not_accepted_is_proposed(reviews: list[str], first: str) -> None:
+    assert said(replace(LINT, reviews=frozenset(reviews))).startswith(f"{first}3 of 26 findings")
 
 
 def said(

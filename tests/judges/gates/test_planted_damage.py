@@ -193,7 +193,7 @@ def test_what_is_left_is_told_apart_by_reason(active: Path) -> None:
     view = remora.analyze(root=active, operations=["lint"]).view
     assert [job.review.state for job in view.jobs] == ["pending", "taken_out"]
     done = [done_summary(job, left=False) for job in view.jobs]
-    assert done == ["fixed F401 · pending: hunk 1", "would fix F401"]
+    assert done == ["fixes F401 · pending: hunk 1", "would fix F401"]
     home = active.parent / "home"
     run = client_of(active, home).get(f"/runs/{view.run_id}").text
     assert '<span class="state taken_out">taken out</span>' in run

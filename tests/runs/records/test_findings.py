@@ -45,14 +45,16 @@ def test_unverified_changes_fix_nothing() -> None:
 
 def test_each_kind_of_work_is_reported_in_its_own_words() -> None:
     gone = {"F401": 2, "missing docstring": 1, "outdated docstring": 1, "missing test": 1}
-    told = "fixed F401 x2, docstring added, docstring updated, added tests for 1 function"
-    assert fixes_text(gone, done=True) == told
-    would = "would fix F401 x2, would add a docstring, would update a docstring, "
-    would += "would add tests for 1 function"
-    assert fixes_text(gone, done=False) == would
-    assert fixes_text({}, done=True) == ""
+    told = {
+        "accepted": "fixed F401 x2, docstring added, docstring updated, added tests for 1 function",
+        "pending": "fixes F401 x2, adds a docstring, updates a docstring, adds tests for 1 function",
+        "rejected": "would fix F401 x2, would add a docstring, would update a docstring, "
+        "would add tests for 1 function",
+    }
+    assert {review: fixes_text(gone, review) for review in told} == told
+    assert fixes_text({}) == ""
     assert done_text({"weak test": 3}, {"weak test": 2}) == (
-        "added further tests for 3 functions; left 2 functions to test further"
+        "adds further tests for 3 functions; left 2 functions to test further"
     )
 
 

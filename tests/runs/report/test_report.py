@@ -240,7 +240,7 @@ class TestMarkdown:
         report = told(shop)
         rows = [line for line in markdown(report).splitlines() if line.startswith("| ")]
         assert len(rows) == 1 + len(report.jobs)
-        assert "| `a.py:load` lint | checked | fixed F401 |  | rule 3 |" in rows
+        assert "| `a.py:load` lint | checked | fixes F401 |  | rule 3 |" in rows
         (shop.root / "a.py").unlink()
         accept(shop.newest, "a.py:load", root=shop.project)
         (row,) = [line for line in markdown(told(shop)).splitlines() if "`a.py:load` lint" in line]

@@ -12,7 +12,7 @@ from remora.ids import display_name
 from remora.memory.events import Event
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import job_diff
-from remora.runs.records.findings import done_text, fixed_and_left
+from remora.runs.records.findings import work_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import job_document
 from remora.statuses import PENDING
@@ -49,8 +49,7 @@ def _head_lines(project: Project, job: JobView, place: str) -> Iterator[str]:
     name = escape_line(display_name(job.node_id))
     yield click.style(fit_line(f"[{place}] {job.operation} {name}"), bold=True)
     document = job_document(job)
-    known = fixed_and_left(document)
-    facts = [done_text(*known) if known else "", turns_text(document)]
+    facts = [work_text(document), turns_text(document)]
     yield from wrapped("  " + " · ".join(filter(None, facts)), "  ")
     if job.review.state != PENDING:
         yield "  " + color_word(job.review.state)

@@ -1,6 +1,6 @@
 """The sentence that ends a run: what was fixed, what needs the user, and what stays.
 
-For example `3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; 22 findings stay: 17 have no
+For example `proposed: 3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; 22 findings stay: 17 have no
 fix, 3 are left as they are, 2 are left open`.
 """
 
@@ -18,7 +18,7 @@ from remora.operations.base import (
     NOT_KEPT,
     Operations,
 )
-from remora.runs.records.totals import OperationTotals, phrases_of
+from remora.runs.records.totals import OperationTotals, phrases_of, proposed_text
 from remora.text import count, some_of
 
 OPEN = "is left open"
@@ -79,7 +79,7 @@ def run_sentence(
         filter(
             None,
             (
-                f"{', '.join(done)}{where}",
+                f"{proposed_text(sums)}{', '.join(done)}{where}",
                 with_reasons({NEEDS_UNSAFE: unsafe}, "finding"),
                 *(
                     f"{with_reasons({NEEDS_WRITER: len(keys)}, units.get(name) or name)}: "

@@ -14,7 +14,7 @@ import msgspec
 
 from remora.memory.events import Event
 from remora.operations.base import NEEDS_UNSAFE, NO_FIX, NOT_KEPT, Codes, is_lint_code
-from remora.statuses import DONE, VERIFIED
+from remora.statuses import ACCEPTED, DONE, PENDING, VERIFIED
 from remora.text import count
 from remora.trace.read.reader import decode_part
 from remora.workspaces.copy.changes import hunks_text
@@ -25,7 +25,10 @@ _TEXT = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
 """Format of the built-in lint agent's diagnostics."""
 _TESTS = {"missing test": "tests", "weak test": "further tests"}
 """Codes that count functions, each of which may get several tests."""
-_VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
+_FIX = ("fixed", "fixes", "would fix")
+"""What an accepted change set did, a pending one does, and another one would do."""
+_ADD = ("added", "adds", "would add")
+_VERBS = {"missing": _ADD, "outdated": ("updated", "updates", "would update")}
 
 
 def known_findings(event: Event) -> dict[str, int] | None:
@@ -187,29 +190,34 @@ def most_codes_text(codes: Codes) -> str:
     return f"{shown} and {count(others, 'finding')} of {len(codes) - len(often)} other rules"
 
 
-def fixes_text(fixed_codes: Codes, *, done: bool) -> str:
-    """Describe fixed findings, e.g. `fixed F401 x2, UP045` or `docstring added`.
+def fixes_text(fixed_codes: Codes, review: str = PENDING) -> str:
+    """Describe what a change set fixes, such as `fixes F401 x2, UP045` or `adds a docstring`.
 
-    If `done` is False, the description is conditional, e.g. `would fix F401 x2`.
+    If it is accepted, the description is `fixed F401 x2`, and if it is not wanted or cannot be
+    written, `would fix F401 x2`.
     """
     linted = {code: n for code, n in fixed_codes.items() if is_lint_code(code)}
-    parts = [("fixed " if done else "would fix ") + most_codes_text(linted)] if linted else []
+    form = _form(review)
+    parts = [f"{_FIX[form]} {most_codes_text(linted)}"] if linted else []
     others = ((code, n) for code, n in fixed_codes.items() if n and not is_lint_code(code))
-    parts += [_change_text(code, n, done=done) for code, n in others]
+    parts += [_change_text(code, n, form) for code, n in others]
     return ", ".join(parts)
 
 
-def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
-    """Return fixed and remaining findings, such as `fixed F401 x2, UP045; left E501`."""
-    parts = [fixes_text(fixed, done=done), f"left {most_codes_text(left)}" if left else ""]
+def _form(review: str) -> int:
+    return 0 if review == ACCEPTED else 1 if review == PENDING else 2
+
+
+def done_text(fixed: Codes, left: Codes, review: str = PENDING) -> str:
+    """Return fixed and remaining findings, such as `fixes F401 x2, UP045; left E501`."""
+    parts = [fixes_text(fixed, review), f"left {most_codes_text(left)}" if left else ""]
     return "; ".join(filter(None, parts))
 
 
 def work_text(job: Mapping[str, Any], *, left: bool = True) -> str:
     """Return what a job did, would do, or which part of it was accepted and which is pending."""
     fixed, rest = fixed_and_left(job) or ({}, {})
-    is_done = not job["review"] or counts_as_done(job)
-    work = done_text(fixed, rest if left else {}, done=is_done)
+    work = done_text(fixed, rest if left else {}, job["review"])
     if job.get("written"):
         work = f"accepted: {written_text(job['written'])}"
     if job.get("rest"):
@@ -220,12 +228,11 @@ def work_text(job: Mapping[str, Any], *, left: bool = True) -> str:
     return work
 
 
-def _change_text(code: str, number: int, *, done: bool) -> str:
+def _change_text(code: str, number: int, form: int) -> str:
     if code in _TESTS:
-        text = f"{_TESTS[code]} for {count(number, 'function')}"
-        return f"added {text}" if done else f"would add {text}"
+        return f"{_ADD[form]} {_TESTS[code]} for {count(number, 'function')}"
     state, _, thing = code.partition(" ")
-    participle, verb = _VERBS.get(state, ("fixed", "fix"))
+    verb = _VERBS.get(state, _FIX)[form]
     what = thing if number == 1 else count(number, thing)
     article = "" if number > 1 else "an " if thing[0] in "aeiou" else "a "
-    return f"{what} {participle}" if done else f"would {verb} {article}{what}"
+    return f"{verb} {article}{what}" if form else f"{what} {verb}"

@@ -1,14 +1,15 @@
 """Totals of a run for each operation."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from remora.operations.base import JobFindings, Phrase, Totals
 from remora.runs.records.findings import counts_as_done, fixed_and_left, fixes_count
-from remora.statuses import VERIFIED
+from remora.statuses import ACCEPTED, PENDING, VERIFIED
 from remora.text import plural
 
 Document = Mapping[str, Any]
@@ -25,6 +26,8 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of each kind of totals by key, or null if they are unknown for every job."""
     phrases: tuple[Phrase, ...]
     """The numbers as texts."""
+    reviews: frozenset[str] = frozenset()
+    """The review states of the change sets, with `accepted` for those that are so in part."""
 
     @property
     def remaining(self) -> int:
@@ -46,9 +49,11 @@ def totals_by_operation(
     """
     planned = plan.get("findings", 0) + sum(map(len, plan.get("left_findings", {}).values()))
     counts, verified, found = Counter[str](), Counter[str](), dict[str, list[JobFindings]]()
+    reviews = defaultdict[str, set[str]](set)
     for job in jobs:
         name = str(job["operation"])
         counts[name] += 1
+        reviews[name] |= {job["review"], ACCEPTED if job.get("written") else job["review"]}
         verified[name] += job["status"] == VERIFIED and counts_as_done(job)
         found.setdefault(name, []).extend(_findings(job))
     measures: dict[str, dict[str, dict[str, int] | None]] = {name: {} for name in counts}
@@ -59,7 +64,13 @@ def totals_by_operation(
             measured[having[0]] = total.measure(found[having[0]], planned)
         for name, measure in measured.items():
             measures[name][total.key] = measure
-    sums = [_sum(name, counts[name], verified[name], measures[name], totals) for name in counts]
+    sums = [
+        replace(
+            _sum(name, counts[name], verified[name], measures[name], totals),
+            reviews=frozenset(reviews[name]),
+        )
+        for name in counts
+    ]
     return tuple(
         sorted(sums, key=lambda found: [found.measures[total.key] is None for total in totals])
     )
@@ -68,6 +79,13 @@ def totals_by_operation(
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:
     """Return the phrases of all operations, in the order of the operations."""
     return [phrase for total in sums for phrase in total.phrases]
+
+
+def proposed_text(sums: Sequence[OperationTotals]) -> str:
+    """Return what precedes phrases about change sets of which some are not accepted yet."""
+    reviews = frozenset[str]().union(*(total.reviews for total in sums))
+    accepted = "accepted or " if ACCEPTED in reviews else ""
+    return f"{accepted}proposed: " if PENDING in reviews else ""
 
 
 def _sum(

@@ -28,24 +28,19 @@ def has_rule(finding: Finding) -> bool:
 
 
 def fixes_of(job: JobReport) -> str:
-    """Describe a job's fixes, e.g. `fixed F401 x2`, `docstring added` or `test added`.
-
-    The description begins with `would` for a conflicting change set, and is empty for a rejected
-    change set.
-    """
+    """Describe a job's fixes as `fixes_text` does. A rejected change set has none."""
     if job.review not in KEPT:
         return ""
     if job.written:
         return f"accepted: {job.written}"
-    is_done = job.review in DONE
-    text = fixes_text(job.fixed, done=is_done)
-    if job.measurement_text and job.fixed and is_done:
+    text = fixes_text(job.fixed, job.review)
+    if job.measurement_text and job.fixed and job.review in DONE:
         text += f", {job.measurement_text}"
     return escape_line(text)
 
 
 def done_summary(job: JobView, *, left: bool = True) -> str:
-    """Return what a job fixed and, unless it is not wanted, left: `fixed F401 x2; left E501`."""
+    """Return what a job fixes and, unless it is not wanted, leaves: `fixes F401 x2; left E501`."""
     return work_text(job_document(job), left=left)
 
 
