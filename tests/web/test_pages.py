@@ -26,7 +26,10 @@ def test_a_run_lists_its_jobs_with_the_cause_of_failures(
     assert "</a> src/price.py" in home
     assert '<li class="failed">1 failed</li>' in home
     state = pages.get("/project").text
-    assert "src/price.py" in state
+    work = pages.get("/project/work").text
+    assert "src/price.py" in work
+    monkeypatch.setattr("remora.web.project_part.plans_of_some", None)
+    assert pages.get("/project/work").text == work
     assert "small: you have not accepted or rejected a change of it in the newest 50 runs" in state
     assert "No runs yet" in pages.get("/?start=1").text
     text = pages.get(f"/runs/{failed.run_id}").text
@@ -316,9 +319,9 @@ def test_a_judgement_says_what_it_does_and_is_kept(tmp_path: Path) -> None:
             assert "data: checking the project: pytest" in events
             assert events.rstrip().endswith("event: end\r\ndata:")
             text = client.get("/judge").text
-        assert "No remarks on 1 changed Python file of your files since HEAD, " in text
+        assert "No remarks on 1 changed Python file of your change since HEAD, " in text
         assert "Judge again" in text
-        assert '<a href="/judge?last=1">0 remarks</a> of your files' in client.get("/project").text
+        assert '<a href="/judge?last=1">0 remarks</a> of your change' in client.get("/project").text
         (kept,) = home.rglob("answers/judge/*")
         kept.write_bytes(kept.read_bytes()[:-9])
         assert "tests have not run" in client.get("/judge?last=1").text

@@ -27,7 +27,7 @@ from remora.web.change_pages import impact_page, judge_page, judge_whole
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page, reach_part
-from remora.web.project_part import project_part
+from remora.web.project_part import project_part, work_part
 from remora.web.review_page import decide, lines_part, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
@@ -43,6 +43,7 @@ def _badge(template: str, invocation: Invocation, request: Request) -> Response:
 _PAGES: dict[str, Callable[[Invocation, Request], Response]] = {
     "/": runs_page,
     "/project": project_part,
+    "/project/work": work_part,
     "/impact": impact_page,
     "/runs/{run}": run_page,
     "/runs/{run}/review/lines": lines_part,

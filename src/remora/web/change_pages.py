@@ -55,9 +55,9 @@ async def judge_whole(
     form = await read_form(session, request)
     if isinstance(form, Response):
         return form
-    asked = ChangeRequest()
-    if first_value(form, "again") and (last := judging.last_judgement(open_project(invocation))):
-        asked = ChangeRequest(*last.asked)
+    is_again = bool(first_value(form, "again"))
+    last = judging.last_judgement(open_project(invocation)) if is_again else None
+    asked = ChangeRequest(*last.asked) if last else ChangeRequest()
     if not queue.of_run("")[0]:
         await queue.add("", (), partial(_judge, invocation, asked)).finish_soon()
     return RedirectResponse("/judge", 303)
@@ -87,11 +87,8 @@ def _judge(invocation: Invocation, request: ChangeRequest, tell: Announce) -> tu
 
 def _judged(invocation: Invocation, session: Session, *, is_last: bool) -> str:
     last = judging.last_judgement(open_project(invocation)) if is_last else None
-    silent = judging.JudgeObserver(lambda _: None)
     found = (
-        last.judgement
-        if last
-        else judging.judge_change(invocation, ChangeRequest(), silent, static=True)
+        last.judgement if last else judging.judge_change(invocation, ChangeRequest(), static=True)
     )
     files = partial(_with_lines, invocation, found.problems, last and last.contents)
     values = {"found": found, "last": last, "form_token": session.form_token}

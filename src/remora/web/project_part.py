@@ -1,44 +1,35 @@
 """The state of the project at the top of the home page: its change, its work, its model, its Hub."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import chain
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.errors import RemoraError
+from remora.files.project_files import project_files
+from remora.hub.file_stamp import stamp_of
 from remora.hub.process import control
 from remora.ids import split_node_key
 from remora.models.provider import embedded_model, used_provider
 from remora.runs.project import Project
 from remora.runs.records.run_listing import list_run_lines
+from remora.tools.kept_answers import KeptAnswers
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 from remora.usecases.judge.change_trees import unnamed_change
 from remora.usecases.judge.judge_change import last_judgement
 from remora.usecases.look_at_project import plans_of_some
-from remora.web.html_responses import page
+from remora.version import __version__
+from remora.web.html_responses import page, render
 
 _MOST_FILES, _MOST_RUNS = 8, 50
 """Files with work that are named, and newest runs that are read for the verdicts on a model."""
 
 
 def project_part(invocation: Invocation, _request: Request) -> Response:
-    """Return the state of the project, which takes about a second to find."""
+    """Return what is known of the project at once."""
     project = open_project(invocation)
-    work, problem = Counter[tuple[str, str]](), None
-    try:
-        for plan in plans_of_some(invocation, project):
-            for job in plan.jobs:
-                work[job.path, job.operation] += plan.amounts.get(job.agent_id, 1)
-            for name, reasons in plan.left_nodes.items():
-                work.update((split_node_key(key)[0], name) for key in chain(*reasons.values()))
-    except RemoraError as error:
-        problem = error
-    files: dict[str, dict[str, int]] = {}
-    for (path, name), number in work.most_common():
-        files.setdefault(path, {})[name] = number
     model = _model(invocation, project)
     newest = list_run_lines(project.trace, slice(-_MOST_RUNS, None)) if model else []
     runs = [run for run in newest if run.model == model]
@@ -46,9 +37,6 @@ def project_part(invocation: Invocation, _request: Request) -> Response:
         "project.html",
         change=unnamed_change(project.root),
         last=last_judgement(project),
-        files=sorted(files.items(), key=lambda item: -sum(item[1].values()))[:_MOST_FILES],
-        more=max(0, len(files) - _MOST_FILES),
-        problem=problem,
         model=model,
         accepted=sum(run.accepted for run in runs),
         decided=sum(run.accepted + run.rejected + run.reverted for run in runs),
@@ -58,12 +46,32 @@ def project_part(invocation: Invocation, _request: Request) -> Response:
     )
 
 
+def work_part(invocation: Invocation, _request: Request) -> Response:
+    """Return where work is left, which takes seconds to find, and is kept until a file changes."""
+    project = open_project(invocation)
+    paths = project_files(project.root, include=project.config.workspace.include).paths
+    stamps = [(path, *stamp_of((project.root / path).lstat())) for path in paths]
+    question = repr((__version__, project.config, _model(invocation, project), stamps)).encode()
+    kept = KeptAnswers(project.cache / "answers" / "work")
+    return HTMLResponse(kept.answer(question, lambda: _work(invocation, project)))
+
+
+def _work(invocation: Invocation, project: Project) -> bytes:
+    work = defaultdict[str, Counter[str]](Counter)
+    for plan in plans_of_some(invocation, project):
+        for job in plan.jobs:
+            work[job.path][job.operation] += plan.amounts.get(job.agent_id, 1)
+        for name, reasons in plan.left_nodes.items():
+            for key in chain(*reasons.values()):
+                work[split_node_key(key)[0]][name] += 1
+    files = sorted(work.items(), key=lambda item: -item[1].total())
+    return render("work.html", files=files[:_MOST_FILES], more=files[_MOST_FILES:]).encode()
+
+
 def _model(invocation: Invocation, project: Project) -> str:
     """Return the name of the model that a run would use, or nothing if rules decide alone."""
     settings, cache = project.config.model, invocation.folders.cache
-    match used_provider(settings, cache=cache):
-        case "none":
-            return ""
-        case "embedded":
-            return embedded_model(settings, cache).name
-    return settings.name or ""
+    provider = used_provider(settings, cache=cache)
+    if provider == "embedded":
+        return embedded_model(settings, cache).name
+    return "" if provider == "none" else settings.name or ""

@@ -101,7 +101,7 @@ class LastJudgement(NamedTuple):
     @property
     def of(self) -> str:
         """The change, in words."""
-        since = f"your files since {self.judgement.since or 'HEAD'}"
+        since = f"your change since {self.judgement.since or 'HEAD'}"
         return self.asked[0] or ("the staged change" if self.asked[1] else since)
 
 
@@ -128,14 +128,14 @@ class _Remarks:
 class JudgeObserver(NamedTuple):
     """Functions that show progress: what is done now, and each remark when it is found."""
 
-    tell: Callable[[str], None]
+    tell: Callable[[str], None] = lambda _: None
     show: Callable[[Problem], None] = lambda _: None
 
 
 def judge_change(
     invocation: Invocation,
     request: ChangeRequest,
-    observer: JudgeObserver,
+    observer: JudgeObserver = JudgeObserver(),  # noqa: B008 (frozen)
     *,
     seconds: float = _LEAST_S,
     static: bool = False,
