@@ -1,6 +1,7 @@
 """What a submission must pass."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,21 @@ class TestAlwaysJudged:
                 "n = 1\ndef f():\n    print(n)\n    n = 2\n    return n\n",
                 "Local variable `n` referenced before assignment",
             ),
+            (
+                "import b\nimport a\nprint(a, b)\n",
+                "import a\nimport c\nprint(a, b)\n",
+                "Undefined name `b`",
+            ),
+            (
+                "def b(): pass\nx = b\nfrom a import b\n",
+                "from a import b\ndef b(): pass\nx = b\n",
+                "Redefinition of unused `b` from line 1: `b` redefined here",
+            ),
         ],
-        ids=["use left behind", "silenced", "once more", "export", "defined twice", "too early"],
+        ids=[
+            *("use left behind", "silenced", "once more", "export", "defined twice", "too early"),
+            *("import gone", "import moved"),
+        ],
     )
     def test_a_name_that_is_not_defined_or_twice(
         self, before: str, after: str, detail: str
@@ -108,6 +122,28 @@ class TestAlwaysJudged:
     )
     def test_what_was_so_before_may_stay(self, before: str, after: str) -> None:
         assert failed(after, before) == []
+
+    @pytest.mark.parametrize(
+        ("after", "is_asked"),
+        [
+            ("import a\nfrom b import c, d\n\n@d\ndef f(x):\n    return (x,)\n", False),
+            ("import a\nfrom b import c\n\n@c\ndef f(x):\n    return (x,)\n", True),
+        ],
+        ids=["layout and order of imports", "a name"],
+    )
+    def test_ruff_looks_for_names_only_if_they_may_differ(
+        self, after: str, *, is_asked: bool
+    ) -> None:
+        before = b"from b import d, c\nimport a\n@d\ndef f(x): return (x,)\n"
+        asked: list[str] = []
+
+        def names(path: str, _content: bytes) -> list[dict[str, Any]]:
+            asked.append(path)
+            return []
+
+        made = replace(submission(after.encode(), before=before), names=names)
+        assert verify([], made, BUILT_IN.checks) == []
+        assert bool(asked) is is_asked
 
     def test_other_files_are_not_judged(self) -> None:
         assert failed("return x\n", path="notes.txt") == []

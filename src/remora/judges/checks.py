@@ -1,14 +1,19 @@
 """General checks of a submission, which do not belong to a particular operation."""
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, find_node, lines_of_nodes, own_lines
+from remora.code.syntax.signature import start_line
 from remora.code.syntax.source import Source, compile_error, shared_source
 from remora.ids import NodeKey
 from remora.judges.lint.new_findings import new_findings
 from remora.judges.submission import Check, Submission
 from remora.tools.host.ruff.newer_syntax import why_unreadable
+
+_IMPORTS = ast.Import | ast.ImportFrom
 
 
 def broken_code(submission: Submission) -> tuple[str, str]:
@@ -24,12 +29,36 @@ def broken_code(submission: Submission) -> tuple[str, str]:
         error = compile_error(new)
         if error and not compile_error(old):
             return "parses", f"{path}: {why_unreadable(after) or error}"
-        if isinstance(old, Source) and isinstance(new, Source):
+        if not (isinstance(old, Source) and isinstance(new, Source)):
+            continue
+        if [*_parts(old, new.utf8)] != [*_parts(new, old.utf8)]:
             wrong = submission.names(path, new.utf8)
             extra = wrong and new_findings(submission.names(path, old.utf8), wrong)
             if extra:
                 return "defined_names", f"{path}:{extra[0]['line']}: {extra[0]['message']}"
     return "", ""
+
+
+def _parts(source: Source, other: bytes) -> Iterator[object]:
+    """Yield what decides which names a version defines, to compare it with an `other` version.
+
+    Layout, comments and the order of imports in a row do not. Most fixes of ruff change only these.
+    """
+    for is_import, row in groupby(source.tree.body, lambda part: isinstance(part, _IMPORTS)):
+        if is_import:
+            parts = [part for part in row if isinstance(part, _IMPORTS)]
+            names = [
+                (getattr(part, "module", "."), getattr(part, "level", 0), name.name, name.asname)
+                for part in parts
+                for name in part.names
+            ]
+            bound = {own or name.partition(".")[0] for *_, name, own in names}
+            yield sorted(names, key=str) if len(bound) == len(names) else names
+            continue
+        for part in row:
+            first, end = source.starts[start_line(part, source) - 1], part.end_lineno or 0
+            text = source.utf8[first : source.starts[end]]
+            yield text if text in other else ast.dump(part)
 
 
 def parse_errors(files: Mapping[str, bytes | None]) -> str:
