@@ -15,9 +15,9 @@ from pydantic import BaseModel, ValidationError
 
 from remora.bootstrap.invocation import Invocation, is_configured, open_config, open_with_places
 from remora.bootstrap.operations import BUILT_IN
-from remora.config.loading import api_key, api_keys, config_schema, default_config, load_config
+from remora.config.loading import api_key, api_keys, config_schema, load_config
 from remora.config.messages import known_keys
-from remora.config.schema import Config
+from remora.config.schema import Config, default_config
 from remora.config.user_folders import UserFolders, make_private
 from remora.errors import ConfigError, DiskError
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.config.loading import default_config
+from remora.config.schema import default_config
 from remora.errors import UsageError
 from remora.memory.events import RunStart
 from remora.usecases.analyze.resume_run import recorded_config

@@ -164,6 +164,10 @@ def open_config(invocation: Invocation, root: Path) -> "Config":
 
 def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
     """Return the configuration for `root`, and the origin of each setting that is not a default."""
+    if not is_configured(invocation, root):
+        from remora.config.schema import default_config
+
+        return default_config(invocation.operations.settings), {}
     from remora.config.loading import load_config
     from remora.models.agreed_addresses import with_agreed
 

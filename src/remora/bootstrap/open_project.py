@@ -161,7 +161,8 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
     from remora.trace.redact.rule import UserRule
 
     environ = dict(invocation.environ)
-    for section, (variable, *_) in KEY_VARIABLES.items():
+    sections = KEY_VARIABLES if lexists(invocation.folders.config_file) else {}
+    for section, (variable, *_) in sections.items():
         in_user_file = _keys(invocation, section).get("user")
         if in_user_file is not None:
             name = variable

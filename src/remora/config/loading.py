@@ -14,7 +14,7 @@ from remora.config.forbidden_settings import (
     without_model,
 )
 from remora.config.messages import describe_errors
-from remora.config.schema import Config, OperationConfig, Section
+from remora.config.schema import Config, OperationConfig, Section, default_config
 from remora.config.user_folders import KEY_VARIABLES
 from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
@@ -289,11 +289,6 @@ def _paths(value: Any, where: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _paths(inner, (*where, key))
-
-
-def default_config(operations: OperationModels) -> Config:
-    """Return the default configuration, with an entry for each operation."""
-    return Config(operations={name: model() for name, model in operations.items()})
 
 
 def describe_operations(operations: OperationModels) -> str:

@@ -60,7 +60,9 @@ OperationName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,50}$")]
 class Section(BaseModel):
     """A frozen mapping with a fixed set of keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True
+    )
 
 
 class RetentionConfig(Section):
@@ -107,7 +109,7 @@ class MemoryConfig(Section):
     durability: Literal["event", "turn", "none"] = "turn"
     """Sync streams to disk after each event, after each turn, or never (none). A project's file
     cannot weaken the user's value."""
-    retention: RetentionConfig = RetentionConfig()
+    retention: RetentionConfig = RetentionConfig.model_construct()
     """Limits on how long streams are kept."""
 
 
@@ -132,7 +134,7 @@ class RunnerConfig(Section):
     project's file cannot choose the model."""
     opening: bool = True
     """Before the model's turns, rules do what they are sure of."""
-    memory: MemoryConfig = MemoryConfig()
+    memory: MemoryConfig = MemoryConfig.model_construct()
     """The decision packet and its event stream."""
 
 
@@ -334,29 +336,29 @@ _Operation = Annotated[SerializeAsAny[OperationConfig], BeforeValidator(_validat
 class Config(Section):
     """The configuration merged from all layers. It is recorded, so it contains no secrets."""
 
-    runner: RunnerConfig = RunnerConfig()
+    runner: RunnerConfig = RunnerConfig.model_construct()
     """Settings for the turns of an agent."""
-    model: Annotated[ModelConfig, Field(json_schema_extra=_or_none)] = ModelConfig()
+    model: Annotated[ModelConfig, Field(json_schema_extra=_or_none)] = ModelConfig.model_construct()
     """The model that makes decisions; `none` uses rules only. Its API key comes from REMORA_API_KEY
     or OPENAI_API_KEY, and is never sent to an address that a project sets."""
-    escalation: EscalationConfig = EscalationConfig()
+    escalation: EscalationConfig = EscalationConfig.model_construct()
     """A larger model, which is asked if no answer of `model` passes the checks. Its API key comes
     from REMORA_ESCALATION_API_KEY, and is never sent to an address that a project sets."""
-    agents: AgentsConfig = AgentsConfig()
+    agents: AgentsConfig = AgentsConfig.model_construct()
     """Agents of projects."""
-    hub: HubConfig = HubConfig()
+    hub: HubConfig = HubConfig.model_construct()
     """The Node State Hub, which provides facts about the code around a function, and the daemon
     that updates them.
     """
-    postgres: PostgresConfig = PostgresConfig()
+    postgres: PostgresConfig = PostgresConfig.model_construct()
     """The PostgreSQL database that stores streams with `trace_store: postgres`."""
-    redaction: RedactionConfig = RedactionConfig()
+    redaction: RedactionConfig = RedactionConfig.model_construct()
     """Secrets to keep out of streams, beside known credentials and environment variables."""
-    workspace: WorkspaceConfig = WorkspaceConfig()
+    workspace: WorkspaceConfig = WorkspaceConfig.model_construct()
     """Private copies of the project for agents."""
-    gates: GatesConfig = GatesConfig()
+    gates: GatesConfig = GatesConfig.model_construct()
     """The project's own tests and checkers, which judge all proposals of a run together."""
-    review: ReviewConfig = ReviewConfig()
+    review: ReviewConfig = ReviewConfig.model_construct()
     """Review of changes."""
     python: Annotated[str, Field(min_length=1)] | None = None
     """Python interpreter for the project's tests, used by `-o test` and gates. null
@@ -378,10 +380,7 @@ class Config(Section):
         return self._set_by
 
     def record_layers(self, set_by: Mapping[tuple[str | int, ...], str]) -> "Config":
-        """Record the layer that set each value of this new configuration.
-
-        Return the configuration.
-        """
+        """Record the layer that set each value of this new configuration, and return it."""
         self._set_by = set_by
         return self
 
@@ -390,3 +389,9 @@ class Config(Section):
         return isinstance(other, Config) and self.__dict__ == other.__dict__
 
     __hash__ = Section.__hash__
+
+
+def default_config(operations: Mapping[str, type[OperationConfig]]) -> Config:
+    """Return the defaults, with an entry for each operation. No validator is built: it is slow."""
+    entries = {name: model.model_construct() for name, model in operations.items()}
+    return Config.model_construct(operations=entries)

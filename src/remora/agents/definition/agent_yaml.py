@@ -121,7 +121,7 @@ ScriptPath = Annotated[str, AfterValidator(_script_path)]
 
 
 class _YamlModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class ScriptReference(_YamlModel):
@@ -192,7 +192,7 @@ class AgentDefinition(_YamlModel):
     """Script that returns the valid next actions."""
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
-    constraints: ConstraintsDefinition = ConstraintsDefinition()
+    constraints: ConstraintsDefinition = ConstraintsDefinition.model_construct()
     """Rules for the agent. Only `verify` enforces anything."""
     verify: Annotated[
         list[

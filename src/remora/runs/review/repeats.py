@@ -4,7 +4,6 @@ from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
-from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
 
@@ -39,6 +38,8 @@ def hunk_digests(change: ReadyChange) -> dict[int, str]:
     An identity is the same as long as the changed lines, their function and the versions of what
     proposes them are. Other lines of the file do not matter.
     """
+    from importlib.metadata import version  # slow to import
+
     job = change.job
     ruff = version("ruff") if any(map(is_lint_code, job.findings.before or {})) else ""
     bases = {patch.path: patch.base or b"" for patch in change.whole}
