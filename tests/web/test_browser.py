@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser import opened_page
-from tests.cli.conftest import Remora, user_without_weights
+from tests.cli.conftest import Remora, new_repository, user_without_weights, write
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import rewrite, stream_of
 from tests.web.test_damage import say_payloads
@@ -115,6 +115,29 @@ def test_pages_are_accessible(
             page.wait_for_load_state("networkidle")
             found = Axe().run(page)
             assert found.violations_count == 0, f"{address}: {found.generate_report()}"
+
+
+def test_a_judgement_is_followed_to_its_end_and_found_again(
+    browser: Browser, user: Remora, tmp_path: Path
+) -> None:
+    root = new_repository(write(tmp_path / "shop", {"shop.py": "A = 1\n"}))
+    write(root, {"shop.py": "A = 2\n"})
+    with served(root, user) as link, opened_page(browser) as page:
+        page.goto(link)
+        page.wait_for_url("**/")
+        page.get_by_role("navigation").get_by_role("link", name="Judge").click()
+        page.get_by_role("button", name="Run the tests, too").click()
+        page.wait_for_url("**/judge?last=1")
+        page.get_by_role("link", name="Runs").click()
+        expect(page.locator("#project")).to_contain_text("nothing found in the files")
+        page.locator("#project").get_by_role("link", name="0 remarks").click()
+        expect(page.get_by_role("button", name="Judge again")).to_be_visible()
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="Save as one file").click()
+        saved.value.save_as(file := tmp_path / saved.value.suggested_filename)
+        page.goto(file.as_uri())
+        expect(page.locator("main .lead")).to_contain_text("No remarks on 1 changed Python file")
+        assert Axe().run(page).violations_count == 0
 
 
 def test_hostile_text_does_nothing(

@@ -300,6 +300,13 @@ def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path
             in judged
         )
         assert client.post("/judge", data={"token": "guessed"}).status_code == 403
+        for address in ("/judge?file=1", "/impact?name=add&file=1"):
+            saved = client.get(address)
+            assert saved.headers["content-disposition"].startswith("attachment")
+            assert "shop.py" in saved.text
+            assert "<style>:root" in saved.text
+            served = re.search('href="/|src=|<form|<button|token', saved.text)
+            assert served is None, served
         concerned = client.get("/impact?name=add").text
         assert 'shop.py:add</a> <span class="dim">shop.py:1</span>' in concerned
         assert "there is no node nothing" in client.get("/impact?name=nothing").text

@@ -63,6 +63,9 @@ class FileLinks:
         return self.turn(agent_id, turn, "events")
 
 
+Links = PageLinks | FileLinks
+
+
 def number_in(text: str | None) -> int | None:
     """Return the number that a text is, or None if it is none, or a long one."""
     return int(text) if text and len(text) <= _DIGITS and text.isdecimal() else None

@@ -121,13 +121,8 @@ def _show_error(request: Request, error: Exception) -> HTMLResponse:
     """Return a page with an error, and a link to the run or review that the address is about."""
     assert isinstance(error, RemoraError)
     run = request.path_params.get("run", "")
-    status = HTTPStatus.INTERNAL_SERVER_ERROR
-    if isinstance(error, NotFound):
-        status = HTTPStatus.NOT_FOUND
-    elif isinstance(error, UsageError):
-        status = HTTPStatus.BAD_REQUEST
-    elif isinstance(error, Conflict):
-        status = HTTPStatus.CONFLICT
+    numbers = ((NotFound, 404), (UsageError, 400), (Conflict, 409))
+    status = next((number for kind, number in numbers if isinstance(error, kind)), 500)
     is_review = run and request.url.path.startswith(f"/runs/{run}/review")
     return error_page(status, error.message, error.hint or "", run=run, is_review=bool(is_review))
 

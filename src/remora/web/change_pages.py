@@ -20,7 +20,8 @@ from remora.usecases.command_document import document_of
 from remora.usecases.impact import TITLES
 from remora.usecases.judge import judge_change as judging
 from remora.usecases.judge.change_trees import ChangeRequest
-from remora.web.html_responses import page_in_two_parts, render
+from remora.web.addresses import Links
+from remora.web.html_responses import page, page_in_two_parts, render
 from remora.web.review_page import first_value, read_form
 from remora.web.session import Session
 from remora.web.verdict_queue import VerdictQueue
@@ -43,9 +44,10 @@ def judge_page(
     messages = [queue.take(verdict) for verdict in done]
     if done and not any(messages):
         return RedirectResponse("/judge?last=1", 303)
-    body = partial(_judged, invocation, session, is_last="last" in request.query_params)
-    values = {"judged": judged, "messages": messages}
-    return page_in_two_parts("judge.html", (lambda: "") if judged else body, **values)
+    if judged:
+        return page("judge.html", judged=judged, messages=messages)
+    body = partial(_judged, invocation, session, "last" in request.query_params)
+    return page_in_two_parts("judge.html", body, request, judged=[], messages=messages)
 
 
 async def judge_whole(
@@ -68,11 +70,11 @@ def impact_page(invocation: Invocation, request: Request) -> Response:
     name = request.query_params.get("name", "").replace("\0", "").strip()
     words = ["hub", "impact", "--budget=8000", *(["--", name] if name else [])]
 
-    def body() -> str:
+    def body(link: Links) -> str:
         found = asyncio.run(document_of(invocation, words))
-        return render("impact_body.html", found=found, titles=TITLES)
+        return render("impact_body.html", found=found, titles=TITLES, link=link)
 
-    return page_in_two_parts("impact.html", body, asked=name)
+    return page_in_two_parts("impact.html", body, request, asked=name)
 
 
 def _judge(invocation: Invocation, request: ChangeRequest, tell: Announce) -> tuple[str, str]:
@@ -85,13 +87,13 @@ def _judge(invocation: Invocation, request: ChangeRequest, tell: Announce) -> tu
     return "", ""
 
 
-def _judged(invocation: Invocation, session: Session, *, is_last: bool) -> str:
+def _judged(invocation: Invocation, session: Session, is_last: bool, link: Links) -> str:
     last = judging.last_judgement(open_project(invocation)) if is_last else None
     found = (
         last.judgement if last else judging.judge_change(invocation, ChangeRequest(), static=True)
     )
     files = partial(_with_lines, invocation, found.problems, last and last.contents)
-    values = {"found": found, "last": last, "form_token": session.form_token}
+    values = {"found": found, "last": last, "form_token": session.form_token, "link": link}
     return render("judge_body.html", files=files, **values)
 
 

@@ -4,12 +4,15 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import cache
+from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,7 +23,7 @@ from remora.memory.canonical import json_text
 from remora.statuses import STATUSES, UNDECIDED, proven_text
 from remora.text import age_text, count, size_text
 from remora.tools.host.ruff.rules import with_name
-from remora.web.addresses import PageLinks
+from remora.web.addresses import FileLinks, Links, PageLinks
 from remora.web.value_view import (
     breakable,
     value_html,
@@ -114,22 +117,28 @@ def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(render(name, **values), status)
 
 
-def page_in_two_parts(name: str, body: Callable[[], str], **values: Any) -> StreamingResponse:
+def page_in_two_parts(
+    name: str, body: Callable[[Links], str], request: Request, **values: Any
+) -> StreamingResponse:
     """Return a page whose beginning is sent before its body is computed.
 
-    The body takes the place of `<!-- body -->`. An error is shown in its place.
+    The body takes the place of `<!-- body -->`. An error is shown in its place. With `?file=1`, a
+    browser saves the page, which contains its style.
     """
-    above, below = render(name, **values).split("<!-- body -->")
+    link: Links = FileLinks(()) if "file" in request.query_params else PageLinks()
+    style = Markup((files("remora.web") / "static/page.css").read_text("utf-8"))  # noqa: S704 (our own)
+    above, below = render(name, link=link, style=style, **values).split("<!-- body -->")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'} if link.in_file else None
 
     def parts() -> Iterator[str]:
         yield above
         try:
-            yield body()
+            yield body(link)
         except RemoraError as error:
             yield render("problem.html", error=error)
         yield below
 
-    return StreamingResponse(parts(), media_type="text/html")
+    return StreamingResponse(parts(), headers=headers, media_type="text/html")
 
 
 def error_page(
@@ -163,8 +172,11 @@ def diff_html(diff: str) -> Markup:
     return Markup("").join(html)
 
 
-def find_link(name: str, shown: str = "") -> Markup:
-    """Return a link to the page of a function, a file or a test such as `tests/a.py::test_b[1]`."""
+@pass_context
+def find_link(context: Context, name: str, shown: str = "") -> Markup:
+    """Return a link to the page of a function, file or test such as `tests/a.py::test_b[1]`, or a name."""
+    if context["link"].in_file:
+        return visible_line(shown or display_name(name))
     query = display_name(name).partition("[")[0].replace("::", ":", 1).replace("::", ".")
     link = Markup('<a href="/nodes?name={}">{}</a>')
     return link.format(quote(query, safe=""), visible_line(shown or display_name(name)))

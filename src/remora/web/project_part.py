@@ -38,9 +38,8 @@ def project_part(invocation: Invocation, _request: Request) -> Response:
         change=unnamed_change(project.root),
         last=last_judgement(project),
         model=model,
-        accepted=sum(run.accepted for run in runs),
         decided=sum(run.accepted + run.rejected + run.reverted for run in runs),
-        runs=len(runs),
+        runs=runs,
         most_runs=_MOST_RUNS,
         hub=control.status(hub_paths_of(invocation, HubTarget())),
     )

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
@@ -22,7 +22,7 @@ from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.totals import phrases_of, proposed_text, totals_by_operation
 from remora.runs.report.job_texts import done_summary, unread_text
 from remora.statuses import CONFLICT, NO_MODEL, RUNNING, UNDECIDED, WITHOUT_RESULT, results_of
-from remora.web.addresses import query_number
+from remora.web.addresses import Links, query_number
 from remora.web.html_responses import page, page_in_two_parts, render
 
 _JOBS, _RUNS = 200, 50
@@ -50,10 +50,10 @@ def run_page(invocation: Invocation, request: Request) -> Response:
     run_id = run_named(project.trace, request.path_params["run"])
     start = query_number(request, "start") or 0
     body = partial(_body, project, run_id, request.query_params, start)
-    return page_in_two_parts("run.html", body, run_id=run_id)
+    return page_in_two_parts("run.html", body, request, run_id=run_id)
 
 
-def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int) -> str:
+def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int, _: Links) -> str:
     """Return the totals of a run and the jobs that match the filters, as HTML."""
     view = read_run(project, run_id, details=False)
     jobs = [job for job in view.jobs if _matches(job, query)]
@@ -120,23 +120,21 @@ def _address(query: QueryParams, start: int) -> str:
     return "?" + urlencode([*filters, ("start", start)])
 
 
-def _matches(job: JobView, query: Any) -> bool:
-    wanted = {key: query.get(key, "") for key in ("status", "operation", "review", "node")}
-    return (
-        wanted["status"] in ("", job.status)
-        and wanted["operation"] in ("", job.operation)
-        and wanted["review"] in ("", job.review.state)
-        and wanted["node"].lower() in job.node_id.lower()
-    )
+def _filtered(job: JobView) -> dict[str, str]:
+    """Return the values of a job by the name of their filter."""
+    review = job.review.state
+    return {"status": job.status or "", "operation": job.operation, "review": review}
+
+
+def _matches(job: JobView, query: QueryParams) -> bool:
+    has_values = all(query.get(key, "") in ("", value) for key, value in _filtered(job).items())
+    return has_values and query.get("node", "").lower() in job.node_id.lower()
 
 
 def _choices(view: RunView) -> dict[str, list[str]]:
     """Return the values that occur in the jobs of a run, for each filter."""
-    return {
-        "status": sorted({job.status or "" for job in view.jobs} - {""}),
-        "operation": sorted({job.operation for job in view.jobs}),
-        "review": sorted({job.review.state for job in view.jobs} - {""}),
-    }
+    found = [_filtered(job) for job in view.jobs]
+    return {key: sorted({job[key] for job in found} - {""}) for key in (found or [{}])[0]}
 
 
 def _causes(project: ProjectRecords, jobs: list[JobView]) -> dict[str, str]:

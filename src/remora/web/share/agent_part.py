@@ -129,7 +129,7 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
         tab="why" if agent.has_failed else "turn",
         tabs=TABS.values(),
         rows=agent.every_row,
-        why=_why(agent),
+        why=tab_values(agent, look_at, "why"),
         turns=dict(sorted(turns.items())),
         turns_left=len(agent.every_row) - len(turns),
     )
@@ -165,14 +165,6 @@ def _turns(
             break
         found[turn] = Markup(html)  # noqa: S704 (a template escaped it)
     return found
-
-
-def _why(agent: _SharedAgent) -> dict[str, Any]:
-    """Return what the tab *Why* shows."""
-    try:
-        return {"tab": TABS["why"], "problem": None, "values": {"diagnosis": agent.diagnosis}}
-    except RemoraError as error:
-        return {"tab": TABS["why"], "problem": error, "values": {}}
 
 
 def _cause(agent: _SharedAgent) -> str:
