@@ -9,10 +9,9 @@ from typing import Any
 REPORT = "please report it"
 BYTES_PER_TOKEN = 3
 """Bytes of code for which a token is counted: models' tokenizers need more bytes for each."""
-_CLOSE = 0.66
-"""From which likeness on a name is proposed instead of another (decision: two letters of three)."""
-MISSPELLED = 0.75
-"""From which likeness on a key is a known one, misspelled (decision: `toll` is `tool`)."""
+_MISSPELLED, _LEAST = 0.75, 3
+"""From which likeness on a name is a known one (decision: `toll` is `tool`), and from how many
+letters on a name that begins or ends with it (decision)."""
 _MAX_MESSAGE = 200
 _UNITS = ("bytes", "KB", "MB", "GB")
 _HIDDEN = (
@@ -133,33 +132,32 @@ def fill_in_turn(
     return left
 
 
-def did_you_mean(word: str, known: Iterable[str], likeness: float | None = None) -> str:
+def did_you_mean(word: str, known: Iterable[str], *, strict: bool = False) -> str:
     """Return ` (did you mean 'x'?)` with the nearest of `known`, or nothing if none is near."""
-    near = nearest(word, known, 1, likeness)
+    near = nearest(word, known, 1, strict=strict)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def nearest(
-    word: str, known: Iterable[str], n: int = 3, likeness: float | None = None
-) -> tuple[str, ...]:
-    """Return up to `n` of the known names that are close to a word, best match first.
+def nearest(word: str, known: Iterable[str], most: int = 3, *, strict: bool = False) -> list[str]:
+    """Return some known names that are close to a word, best match first.
 
-    Names are close if their last parts are, such as `total` of `cart.py:Cart.total`, or, without a
-    `likeness`, if the last part begins with that of the word.
+    Names are close if their last parts are, such as `total` of `cart.py:Cart.total`, or, unless it
+    is `strict`, if the last part begins or ends with that of the word.
     """
     from difflib import SequenceMatcher  # imported when something is wrong, as it is slow
 
-    end, least = _last_part(word), _CLOSE if likeness is None else likeness
+    end = _last_part(word)
     whole, last = SequenceMatcher(b=word.casefold()), SequenceMatcher(b=end)
     near: list[tuple[float, str]] = []
     for name in set(known):
         part = _last_part(name)
         last.set_seq1(part)
-        is_begin = likeness is None and bool(end) and part.startswith(end)
-        if is_begin or (last.quick_ratio() >= least and last.ratio() >= least):
+        is_cut = len(end) >= _LEAST and (part.startswith(end) or part.endswith(end))
+        ratios = last.real_quick_ratio, last.quick_ratio, last.ratio  # slower ones last
+        if (is_cut and not strict) or all(ratio() >= _MISSPELLED for ratio in ratios):
             whole.set_seq1(name.casefold())
             near.append((-2 * last.ratio() - whole.ratio(), name))
-    return tuple(name for _, name in sorted(near)[:n])
+    return [name for _, name in sorted(near)[:most]]
 
 
 def _last_part(name: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from remora.text import MISSPELLED, did_you_mean
+from remora.text import did_you_mean
 
 CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 _CONTRACT = frozenset({"summary", "knowledge_delta", "outcome"})
@@ -26,4 +26,4 @@ def unknown_keys(value: Any) -> Iterator[tuple[Any, str]]:
         if key not in ("result", *STATED):
             text = key[:40] if isinstance(key, str) and key != "_summary" else ""
             is_plural = known is _CONTRACT and text.endswith("s")
-            yield key, "" if is_plural else did_you_mean(text, known, MISSPELLED)
+            yield key, "" if is_plural else did_you_mean(text, known, strict=True)

@@ -27,7 +27,7 @@ from remora.memory.tool_results import (
     to_text,
     with_stated,
 )
-from remora.text import MISSPELLED, did_you_mean
+from remora.text import did_you_mean
 from remora.tool_contract import CARRIED
 
 _KNOWN_TYPES = (*PAYLOADS, "hub_update")
@@ -87,7 +87,7 @@ def _check_keys(
 ) -> None:
     """Raise InvalidEvent for a key that is near one of `near`, or of `known` if that is empty."""
     for key in map(to_text, given.keys() - known):
-        if meant := did_you_mean(key, near or known, MISSPELLED):
+        if meant := did_you_mean(key, near or known, strict=True):
             raise InvalidEvent(f"unknown key {key[:80]!r} of {what}{meant}", hint=_IGNORE)
 
 

@@ -12,7 +12,7 @@ from remora.agents.definition.agent_yaml import ToolDefinition, script_uses
 from remora.errors import NotFound, UsageError
 from remora.operations.base import Operations
 from remora.pym import Script, ScriptChecks
-from remora.text import nearest, some_of
+from remora.text import did_you_mean, some_of
 
 _LISTED = 20
 """Tools that a hint lists (decision)."""
@@ -78,11 +78,9 @@ def tool_named(root: Path, operations: Operations, name: str) -> DeclaredTool:
     if wrong:  # the tool may belong to this agent
         raise wrong[0]
     names = [*(tool.name for tool in tools), *(tool.definition.name for tool in tools)]
-    near = " or ".join(nearest(name, names, 2))
-    meant_perhaps = f"did you mean {near}? " if near else ""
     listed = some_of(sorted(tool.name for tool in tools), _LISTED)
-    hint = f"{meant_perhaps}available: {listed}; `remora tools list` describes them"
-    raise NotFound(f"no tool {name!r}", hint=hint)
+    hint = f"available: {listed}; `remora tools list` describes them"
+    raise NotFound(f"no tool {name!r}{did_you_mean(name, names)}", hint=hint)
 
 
 def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> list[ScriptCheck]:

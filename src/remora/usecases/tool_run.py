@@ -25,7 +25,7 @@ from remora.memory.summarizers import Summarizer
 from remora.pym import InputSpec, Script, load
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project, ProjectRecords
-from remora.text import nearest
+from remora.text import did_you_mean
 from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
 from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now
@@ -123,8 +123,8 @@ def _tool(
     functions = project.operations.host_functions
     for name in request.grants:
         if name not in functions:
-            near = " or ".join(nearest(name, functions)) or ", ".join(functions)
-            raise UsageError(f"unknown host function {name!r}", hint=f"available: {near}")
+            meant, hint = did_you_mean(name, functions), f"available: {', '.join(functions)}"
+            raise UsageError(f"unknown host function {name!r}{meant}", hint=hint)
     if request.name.endswith(".pym"):
         path = folder / request.name
         try:

@@ -370,10 +370,10 @@ class TestValidate:
         self, poor: Remora, project: Path
     ) -> None:
         own(project, {"act.pym": "1\n", "agent.yaml": YAML})
-        hint = "did you mean own? available agents: docstring, lint, own, steps, test, types"
-        done = poor("agents", "validate", "owm", cwd=project)
+        hint = "available agents: docstring, lint, own, steps, test, types"
+        done = poor("agents", "validate", "owwn", cwd=project)
         assert done.code == 2
-        assert "no agent 'owm'" in done.err
+        assert "no agent 'owwn' (did you mean 'own'?)" in done.err
         assert hint in done.err
         for words in (("analyze", "-o", "owm"), ("agents", "show", "owm")):
             done = poor(*words, "--json", cwd=project)

@@ -90,12 +90,12 @@ def test_the_pattern_of_a_file_whose_name_looks_like_a_glob() -> None:
 
 
 def test_the_nearest_names() -> None:
-    assert nearest("laod", KEYS, 2) == ("node:src/a.py:load", "node:src/b.py:load")
+    assert nearest("laod", KEYS, 2) == ["node:src/a.py:load", "node:src/b.py:load"]
     assert nearest("src/b.py:laod", KEYS)[0] == "node:src/b.py:load"
     assert nearest("LOADER.LOAD", KEYS)[0] == "node:src/a.py:Loader.load"
     for name in ("zzzzzz", "rows", "src/a.py:nosuch", "src/nosuch.py"):
-        assert nearest(name, KEYS) == (), "not even in the same folder or file"
-    assert nearest("docstrin", ["lint", "docstring"]) == ("docstring",)
+        assert nearest(name, KEYS) == [], "not even in the same folder or file"
+    assert nearest("docstrin", ["lint", "docstring"]) == ["docstring"]
     assert len(nearest("load", KEYS, 1)) == 1
 
 

@@ -24,7 +24,7 @@ from remora.errors import ConfigError, NotFound
 from remora.memory.summarizers import Summarizer
 from remora.operations.base import Operations
 from remora.pym import Script, ScriptChecks, examine
-from remora.text import escape_surrogates, nearest
+from remora.text import did_you_mean, escape_surrogates
 from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool
 
@@ -262,11 +262,10 @@ def with_replaced(root: Path, operations: Operations, allowed: Collection[str]) 
 
 def no_agent(name: str, known: Iterable[str]) -> NotFound:
     names = sorted(set(known))
-    near = " or ".join(nearest(name, names, 2))
-    meant = f"did you mean {near}? " if near else ""
+    hint = f"available agents: {', '.join(names)}"
     if "," in name and set(name.split(",")) <= set(names):
-        meant = f"repeat the option: `{' '.join(f'-o {part}' for part in name.split(','))}`; "
-    return NotFound(f"no agent {name!r}", hint=f"{meant}available agents: {', '.join(names)}")
+        hint = f"repeat the option: `{' '.join(f'-o {part}' for part in name.split(','))}`; {hint}"
+    return NotFound(f"no agent {name!r}{did_you_mean(name, names)}", hint=hint)
 
 
 def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:

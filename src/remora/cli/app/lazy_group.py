@@ -1,6 +1,6 @@
 """Command groups that import each command on first use, the root group, and the `help` command."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -59,13 +59,10 @@ class LazyGroup(StrictCommand, click.Group):
         """
         known = [*self.lazy]
         if args and args[0] not in known and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}{self._suggest(args[0], known)}", ctx)
+            other = f" (did you mean `remora {args[0]}`?)" if args[0] in COMMANDS else ""
+            meant = other or did_you_mean(args[0], known)
+            raise click.UsageError(f"no command {args[0]!r}{meant}", ctx)
         return super().resolve_command(ctx, args)
-
-    def _suggest(self, name: str, known: Sequence[str]) -> str:
-        if name in COMMANDS:
-            return f" (did you mean `remora {name}`?)"
-        return did_you_mean(name, known)
 
 
 class TopGroup(LazyGroup):

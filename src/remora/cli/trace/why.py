@@ -33,16 +33,14 @@ def why(options: Options, agent: str) -> int:
         path = path_in_project(project.root, Path(line[0]), Path.cwd())
         origin = line_origin(project, path, line[1])
         agent_id, turn = origin["job"]["agent_id"], origin["turn"]
-        shown = [("trace", "show", agent_id), ("show", origin["run_id"])]
-        if turn is not None:
-            shown.insert(0, ("trace", "packet", agent_id, "--turn", str(turn)))
+        packet = [] if turn is None else [("trace", "packet", agent_id, "--turn", str(turn))]
+        shown = [*packet, ("trace", "show", agent_id), ("show", origin["run_id"])]
         following = [next_command(options, project.root, *words) for words in shown]
         emit(options, origin, origin_lines(origin, following))
         return 0
     folder = trace_folder_of(options)
     found = why_of(folder, stream_named(folder, agent))
-    look = next_command(
-        options, folder.root, "trace", "packet", found.agent_id, "--turn", str(found.look_at)
-    )
+    packet_of = "trace", "packet", found.agent_id, "--turn", str(found.look_at)
+    look = next_command(options, folder.root, *packet_of)
     emit(options, msgspec.to_builtins(found), diagnosis_lines(found, look))
     return 0

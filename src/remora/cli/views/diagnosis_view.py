@@ -41,12 +41,12 @@ def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
 
 def origin_lines(origin: dict[str, Any], following: Iterable[str]) -> Iterator[str]:
     """Yield the lines of `trace why PATH:LINE`. `following` are the commands that show more."""
-    job, where = origin["job"], "on the page" if origin["surface"] == "web" else "on a command line"
+    job, time = origin["job"], origin["accepted"][:16].replace("T", " ")
+    where = "on the page" if origin["surface"] == "web" else "on a command line"
+    where = f"onto the branch {job['branch']}" if job["branch"] else where
     what = f"{job['operation']} wrote {origin['line']}: {origin['hunk']['label']}"
     yield from (click.style(line, bold=True) for line in wrapped(what))
-    onto = f" onto the branch {job['branch']}" if job["branch"] else ""
-    time = origin["accepted"][:16].replace("T", " ")
-    yield f"  accepted {where}{onto}, {time} UTC, in run {origin['run_id']}"
+    yield f"  accepted {where}, {time} UTC, in run {origin['run_id']}"
     chosen = "a rule" if origin["decided_by"] == "rule" else origin["model"]
     call = f"turn {origin['turn']} called {origin['call']}, chosen by {chosen}"
     text = call if origin["call"] else "a user or an earlier attempt wrote it"

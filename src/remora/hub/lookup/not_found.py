@@ -1,6 +1,5 @@
 """Errors for unknown names. They suggest similar names or explain what is wrong with a path."""
 
-import heapq
 import os
 import re
 import shlex
@@ -13,8 +12,6 @@ from remora.hub.lookup.names import split_name
 from remora.hub.members.folder_listing import SOURCES
 from remora.ids import escape_path
 from remora.text import nearest
-
-_POOL_SIZE = 2000
 
 
 def path_error(
@@ -44,10 +41,8 @@ def _missing(path: str, place: Path, root: Path, paths: Collection[str]) -> Remo
         return _outside_error(path, root)
     if not path.endswith(SOURCES) or any(f"/{known}".endswith(f"/{path}") for known in paths):
         return None
-    named = path.rpartition("/")[2]
-    same = [known for known in paths if known.rpartition("/")[2] == named]
-    near = same[:3] or nearest(path, paths)
-    search = f"use `remora hub search {shlex.quote(Path(named).stem)}` to find nodes"
+    near = nearest(path, paths)
+    search = f"use `remora hub search {shlex.quote(Path(path).stem)}` to find nodes"
     hint = f"did you mean {', '.join(near)}?" if near else search
     return NotFound(f"no such file: {path}", hint=hint)
 
@@ -88,28 +83,10 @@ def _outside_error(path: str, root: Path) -> NotFound:
 
 def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
     """Return the error for a name or key that is not in `keys`."""
-    near = nearest(name, similar_keys(name, keys))
-    listed = ", ".join(key.removeprefix("node:") for key in near)
+    near = ", ".join(nearest(name, keys)).replace("node:", "")
     word = shlex.quote(re.split("[:.]", name)[-1])
-    hint = f"did you mean {listed}?" if near else f"use `remora hub search {word}` to find nodes"
+    hint = f"did you mean {near}?" if near else f"use `remora hub search {word}` to find nodes"
     owner = name.removeprefix("node:").rpartition(":")[0]
     if owner and word.isupper():
         hint = "a constant is not a node: `impact` names its readers"
     return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
-
-
-def similar_keys(name: str, keys: Iterable[str]) -> list[str]:
-    """Return the keys that share the most letter pairs with `name`, or all keys if there are few.
-
-    This limits the number of keys in the slow comparison that follows.
-    """
-    known = list(keys)
-    if len(known) <= _POOL_SIZE:
-        return known
-    pairs = _letter_pairs(name)
-    return heapq.nlargest(_POOL_SIZE, known, key=lambda key: len(pairs & _letter_pairs(key)))
-
-
-def _letter_pairs(key: str) -> set[str]:
-    last = key[max(key.rfind("."), key.rfind(":")) + 1 :].casefold()
-    return {last[at : at + 2] for at in range(len(last) - 1)}

@@ -34,15 +34,15 @@ def line_origin(project: ProjectRecords, path: str, number: int) -> dict[str, An
     for run_id, counting, change in _accepted(project):
         if hunk := _hunk_at(change, path, lines, number):
             job, gates = change.job, counting.gates or Gates()
-            judged = gates.results if job.agent_id in gates.judged else ()
+            is_judged = job.agent_id in gates.judged
             return {
                 "line": f"{path}:{number}",
                 "run_id": run_id,
                 "accepted": counting.times[job.agent_id],
                 "surface": counting.verdicts[job.agent_id].surface,
                 "model": job.model,
-                **_call_that_added(project, job.agent_id, path, lines[number - 1]),
-                "gates": [gate.label for gate in judged if not gate.missing],
+                **_call(project, job.agent_id, path, lines[number - 1]),
+                "gates": [gate.label for gate in gates.results if is_judged and not gate.missing],
                 "hunk": msgspec.to_builtins(labelled_hunks(change.whole, job, (hunk,))[0]),
                 "job": job_document(job),
             }
@@ -80,16 +80,14 @@ def _hunk_at(change: ReadyChange, path: str, lines: Sequence[bytes], number: int
     return 0
 
 
-def _call_that_added(
-    project: ProjectRecords, agent_id: str, path: str, line: bytes
-) -> dict[str, Any]:
+def _call(project: ProjectRecords, agent_id: str, path: str, line: bytes) -> dict[str, Any]:
     """Return the last turn in which an agent added a line, its call, and what decided on it."""
     found: dict[str, Any] = {"turn": None, "call": "", "decided_by": ""}
     for turn in agent_turns(read_events(project.trace.existing_agent(agent_id))):
         for result in turn.results:
             for patch in patches_from(project, payload_of(result, ToolResulted).changes):
-                before, after = (split_lines(side or b"") for side in (patch.base, patch.theirs))
-                if patch.path == path and after.count(line) > before.count(line):
+                before, after = ((side or b"").count(line) for side in (patch.base, patch.theirs))
+                if patch.path == path and after > before:
                     call = payload_of(turn.calls[-1].event, ToolCalled)
                     found = {"turn": turn.number, "call": call.tool, "decided_by": call.decided_by}
     return found

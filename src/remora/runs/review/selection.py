@@ -21,7 +21,7 @@ from remora.runs.records.results import RunView, jobs_named
 from remora.runs.records.run_record import model_words
 from remora.runs.review.ready_changes import ReadyChange
 from remora.statuses import PENDING, REVERTED, TESTED, UNDECIDED, status_text
-from remora.text import count, nearest, some_of
+from remora.text import count, did_you_mean, some_of
 from remora.tools.host.ruff.rules import rule_codes
 from remora.workspaces.copy.changes import hunks_text
 
@@ -163,11 +163,9 @@ def _require_rules(jobs: Iterable[JobView], rules: frozenset[str]) -> None:
             continue
         known = rule_codes()
         if known and not any(_covers(rule, code) for code in known):
-            near = nearest(rule, sorted(present), 2) or nearest(rule, sorted(known), 2)
-            suggestion = f"did you mean {' or '.join(near)}? " if near else ""
-            raise UsageError(
-                f"no rule {rule}", hint=f"{suggestion}`remora show RUN` lists the rules of a run"
-            )
+            meant = did_you_mean(rule, present) or did_you_mean(rule, known)
+            hint = "`remora show RUN` lists the rules of a run"
+            raise UsageError(f"no rule {rule}{meant}", hint=hint)
 
 
 def choose_groups(

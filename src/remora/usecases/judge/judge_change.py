@@ -150,8 +150,7 @@ def judge_change(
     Nothing of the project is changed or recorded. If code may run, and the request is not a diff,
     the judgement is kept. Raises UsageError if there is no such change.
     """
-    begun = time.monotonic()
-    project = open_project(invocation)
+    begun, project = time.monotonic(), open_project(invocation)
     clean = project.redact.clean
     observer.tell("copying the project before and after the change")
     with change_trees(project.root, request, project.config.workspace.include) as trees:
@@ -176,7 +175,8 @@ def judge_change(
             change = msgspec.structs.replace(change, after=after, seconds=left)
             _run(project, change, observer.tell, remarks)
             remarks.add([Untested(what=_RUNNING, why=why)] if why else [])
-        remarks.add(_uncounted(len(files) - len(chosen)))
+        more, limit = len(files) - len(chosen), f"at most {_MOST_FILES} are judged"
+        remarks.add([Unjudged(what=count(more, "changed file"), why=limit)] if more else [])
         untested = [
             part.why
             for part in remarks.unjudged
@@ -312,11 +312,6 @@ def _key(finding: ReportedFinding) -> tuple[str, str, str]:
 def _modules(change: Change, *, after: bool) -> Sequence[Module]:
     found = (file.module if after else file.earlier for file in change.files.values())
     return [module for module in found if module is not None]
-
-
-def _uncounted(others: int) -> Iterator[Unjudged]:
-    if others:
-        yield Unjudged(what=count(others, "changed file"), why=f"at most {_MOST_FILES} are judged")
 
 
 def _find_unread(change: Change, unread: Mapping[str, str]) -> list[Unjudged]:
