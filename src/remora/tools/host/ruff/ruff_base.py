@@ -15,6 +15,8 @@ from remora.tools.host.ruff.processes import RuffProcesses
 _MOST_RESULTS = 256
 _LARGEST_RESULT = 256 * 1024
 _MOST_FINDINGS = 50_000
+_MOST_KNOWN = 100_000
+"""Facts that are kept about versions of files, which take 25 MB (decision). The oldest go first."""
 
 
 class RuffBase:
@@ -61,7 +63,10 @@ class RuffBase:
 
     def keep(self, what: str, path: str, content: bytes, known: object) -> None:
         """Keep what is known about a version of a file, such as its `findings`."""
-        self._known[what, path, hashlib.sha256(content).digest()] = known
+        with self._lock:
+            self._known[what, path, hashlib.sha256(content).digest()] = known
+            if len(self._known) > _MOST_KNOWN:
+                del self._known[next(iter(self._known))]
 
     def known(self, what: str, path: str, content: bytes) -> Any:
         """Return what is known about a version of a file, or None."""
