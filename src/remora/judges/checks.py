@@ -158,9 +158,22 @@ def _lines_of_others(module: Module, node: Node) -> set[int]:
     }
 
 
+def changes_tested(submission: Submission) -> str:
+    """Check that the tests which reach code that a model edited pass, unless they failed before.
+
+    What rules alone have changed is not looked at.
+    """
+    if not submission.edits:
+        return ""
+    from remora.judges.tests.changed_code import changes_tested as check
+
+    return check(submission)
+
+
 CHECKS: Mapping[str, Check] = {
     "parses": all_parse,
     "no_new_findings": no_new_findings,
     "own_lines_only": own_lines_only,
+    "changes_tested": changes_tested,
 }
 """Checks by their name in `agent.yaml`."""

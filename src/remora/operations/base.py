@@ -1,7 +1,8 @@
 """Definition of an operation and of its parts, such as needs, checks and host functions."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,7 @@ Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]
 
 Returns the patch to apply.
 """
+_Named = Mapping[str, Any]
 Codes = Mapping[str, int]
 """Number of findings, by code.
 
@@ -290,26 +292,25 @@ class Operations:
     def needs(self) -> Mapping[str, Need]:
         """Needs, keyed by their name in `agent.yaml`, including `always`."""
         always = Need(prepare=lambda _tree, _modules, _options: lambda _module, _node: 1)
-        return _merged(
-            "need", [*(parts.needs for parts in self._parts.values()), {"always": always}]
-        )
+        found = partial(self._groups, {}, lambda parts: parts.needs)
+        return _ByName(lambda: chain(found(), [{"always": always}]))
 
     @cached_property
     def checks(self) -> Mapping[str, "Check"]:
         """Checks, keyed by their name in `agent.yaml`, including the general checks."""
         from remora.judges.checks import CHECKS
 
-        return _merged("check", [CHECKS, *(parts.checks for parts in self._parts.values())])
+        return _ByName(partial(self._groups, CHECKS, lambda parts: parts.checks))
 
     @cached_property
     def host_functions(self) -> Mapping[str, "HostFunction"]:
-        """Host functions, keyed and sorted by name, including the general host functions."""
+        """Host functions, keyed by name, including the general host functions."""
         from remora.tools.host_functions import GENERIC
 
-        groups = [GENERIC, *(parts.host_functions for parts in self._parts.values())]
-        given = [{function.name: function for function in group} for group in groups]
-        merged = _merged("host function", given)
-        return dict(sorted(merged.items()))
+        def named(functions: Iterable["HostFunction"]) -> dict[str, Any]:
+            return {function.name: function for function in functions}
+
+        return _ByName(partial(self._groups, named(GENERIC), lambda own: named(own.host_functions)))
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:
@@ -345,9 +346,7 @@ class Operations:
 
     def report(self, name: str) -> Report | None:
         """Return the function that reports the findings of an operation, if it has one."""
-        return next(
-            (operation.load().report for operation in self.all if operation.name == name), None
-        )
+        return self._loads[name]().report if name in self._loads else None
 
     @property
     def judges(self) -> "Mapping[str, JudgeChange]":
@@ -361,17 +360,37 @@ class Operations:
         return {name: restorer for name, restorer in found if restorer is not None}
 
     @cached_property
+    def _loads(self) -> Mapping[str, Callable[[], Parts]]:
+        return {operation.name: cache(operation.load) for operation in self.all}
+
+    @property
     def _parts(self) -> Mapping[str, Parts]:
-        return {operation.name: operation.load() for operation in self.all}
+        return {name: load() for name, load in self._loads.items()}
+
+    def _groups(self, general: _Named, defined_by: Callable[[Parts], _Named]) -> Iterator[_Named]:
+        yield general
+        yield from (defined_by(load()) for load in self._loads.values())
+
+
+class _ByName(_Named):
+    """What operations define, by name. An operation is loaded if none before it defines a name."""
+
+    def __init__(self, groups: Callable[[], Iterator[_Named]]) -> None:
+        self._groups = groups
+
+    def __getitem__(self, name: str) -> Any:
+        return next((group for group in self._groups() if name in group), {})[name]
+
+    def __iter__(self) -> Iterator[str]:
+        _unique("part", names := [name for group in self._groups() for name in group])
+        return iter(names)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _general_parts(load: Callable[[], Parts]) -> Parts:
     return msgspec.structs.replace(load(), report=None, restorer=None)
-
-
-def _merged(kind: str, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    _unique(kind, [name for mapping in given for name in mapping])
-    return {name: value for mapping in given for name, value in mapping.items()}
 
 
 def _unique(kind: str, names: Sequence[str]) -> None:

@@ -32,9 +32,8 @@ def list_(options: Options) -> int:
     root = invocation.find_root()
     known = known_tools(root, open_operations(invocation, root))
     found = [_tool_document(tool, checks) for tool in known]
-    functions = [
-        _function_document(function) for function in invocation.operations.host_functions.values()
-    ]
+    granted = sorted(invocation.operations.host_functions.items())
+    functions = [_function_document(function) for _, function in granted]
     emit(options, {"tools": found, "host_functions": functions}, _list_lines(found, functions))
     for tool in found:
         if tool["error"]:

@@ -21,7 +21,6 @@ _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 
 def _load() -> Parts:
     from remora.judges.runner.parent import require_pytest
-    from remora.judges.tests.changed_code import changes_tested
     from remora.judges.tests.judged_tests import judge_change
     from remora.operations.test import checks
     from remora.operations.test.collection_check import require_collection
@@ -38,7 +37,6 @@ def _load() -> Parts:
             "test_findings": checks.test_findings,
             "test_passes": checks.test_passes,
             "test_kills_mutant": checks.test_kills_mutant,
-            "changes_tested": changes_tested,
         },
         host_functions=(
             HostFunction(function=show_function, seconds=90.0, runs_project_code=True),
