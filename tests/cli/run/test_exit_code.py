@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from remora.cli.run.foreground_run import jobs_exit_code
+from remora.cli.views.run_view import jobs_exit_code
 from remora.runs.records.job_view import JobView, Outcome
 
 DONE = ("verified", "verified")

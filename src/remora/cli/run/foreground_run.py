@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -13,15 +13,13 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import next_command
 from remora.cli.views.progress import run_progress
-from remora.cli.views.run_view import attempt_lines, run_lines
-from remora.errors import ModelError, NotFound
+from remora.cli.views.run_view import attempt_lines, jobs_exit_code, run_lines
+from remora.errors import NotFound
 from remora.models.protocol import Model
 from remora.runs.project import Project
-from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import SAFE_LEVEL, best_level, describe_level
-from remora.statuses import WITH_RESULT
 from remora.usecases.analyze.resume_run import Resumable, continue_run
 
 
@@ -111,15 +109,3 @@ def conclude_run(  # noqa: PLR0913
             resume = next_command(options, project.root, "analyze", "--resume", run_id)
             note(options, f"resume with `{resume}`")  # else it is printed above
     return exit_code
-
-
-def jobs_exit_code(jobs: Sequence[JobView]) -> int:
-    """Return the exit code for jobs that have ended.
-
-    It is 3 if a model failed in any of them, also if rules completed the job.
-    """
-    reasons = {job.outcome.stop_reason for job in jobs}
-    if "model_error" in reasons:
-        return ModelError.exit_code
-    is_good = all(job.status in WITH_RESULT for job in jobs)
-    return 0 if is_good and "packet_too_large" not in reasons else 1

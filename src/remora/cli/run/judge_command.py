@@ -147,13 +147,10 @@ def _run_added_tests(
     if not judgement.missed:
         note(options, "no test is added: no remark names a line that a further case would notice")
         return 0, None
-    from remora.cli.run.foreground_run import (
-        conclude_run,
-        jobs_exit_code,
-        print_isolation,
-    )
+    from remora.cli.run.foreground_run import conclude_run, print_isolation
     from remora.cli.views.plan_view import expected_text, left_lines, plan_size
     from remora.cli.views.progress import run_progress
+    from remora.cli.views.run_view import jobs_exit_code
     from remora.runs.records.results import run_document
     from remora.usecases.analyze.session import open_session
     from remora.usecases.judge.judge_change import added_tests

@@ -22,11 +22,10 @@ from remora.cli.app.output import (
 )
 from remora.cli.app.project_context import invocation_of, next_command
 from remora.cli.app.working import working
-from remora.cli.run.foreground_run import jobs_exit_code
 from remora.cli.views.diff_view import styled_lines
 from remora.cli.views.plan_view import left_lines, plan_as_run, standard_lines
 from remora.cli.views.progress import run_progress
-from remora.cli.views.run_view import unreadable_lines
+from remora.cli.views.run_view import jobs_exit_code, unreadable_lines
 from remora.errors import ModelError
 from remora.ids import unescape_path
 from remora.runs.execution.run import RunObserver, RunRequest

@@ -78,8 +78,8 @@ def _continue_fork(
     wanted: "Resumable",
     models: "Mapping[str, Model]",
 ) -> int:
-    from remora.cli.run.foreground_run import jobs_exit_code, run_to_end
-    from remora.cli.views.run_view import attempt_lines
+    from remora.cli.run.foreground_run import run_to_end
+    from remora.cli.views.run_view import attempt_lines, jobs_exit_code
     from remora.runs.records.results import job_document, read_attempt, read_run
     from remora.runs.records.run_record import read_record
 

@@ -17,7 +17,7 @@ from remora.cli.views.diagnosis_view import why_lines
 from remora.cli.views.job_view import code_lines, job_lines, review_counts
 from remora.cli.views.run_summary import OPEN, run_sentence
 from remora.code.syntax.node_patterns import file_pattern
-from remora.errors import RemoraError
+from remora.errors import ModelError, RemoraError
 from remora.ids import NodeKey, display_name, split_node_key
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, NO_FIX
 from remora.runs.project import ProjectRecords
@@ -314,3 +314,15 @@ def redo_words(view: RunView, operation: str, node_id: str) -> list[str]:
     selected = recorded_selectors(view.start)
     words += ["--select", ",".join(selected)] if selected else []
     return words + (["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else [])
+
+
+def jobs_exit_code(jobs: Sequence[JobView]) -> int:
+    """Return the exit code for jobs that have ended.
+
+    It is 3 if a model failed in any of them, also if rules completed the job.
+    """
+    reasons = {job.outcome.stop_reason for job in jobs}
+    if "model_error" in reasons:
+        return ModelError.exit_code
+    is_good = all(job.status in WITH_RESULT for job in jobs)
+    return 0 if is_good and "packet_too_large" not in reasons else 1
