@@ -204,8 +204,8 @@ class MeasuredGate:
         self.base, differing = compared(self.base, second.levels)
         if differing:
             note = f"ignores {some_of(differing, 1)}, which differs in two runs"
-            note = f"{self.result.note}; {note}" if self.result.note else note
-            self.result = replace(self.result, note=note)
+            notes = filter(None, (self.result.note, note))
+            self.result = replace(self.result, note="; ".join(notes))
         return worse(self._within(files), after)
 
     def culprits(self, parts: Sequence[Part]) -> tuple[Sequence[Part], str]:

@@ -1,11 +1,9 @@
 """Totals of a run for each operation."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from remora.operations.base import JobFindings, Phrase, Totals
 from remora.runs.records.findings import counts_as_done, fixed_and_left, fixes_count
@@ -26,7 +24,7 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of each kind of totals by key, or null if they are unknown for every job."""
     phrases: tuple[Phrase, ...]
     """The numbers as texts."""
-    reviews: frozenset[str] = frozenset()
+    reviews: Collection[str] = ()
     """The review states of the change sets, with `accepted` for those that are so in part."""
 
     @property
@@ -48,29 +46,19 @@ def totals_by_operation(
     All lint findings of the recorded plan count, also those that it leaves.
     """
     planned = plan.get("findings", 0) + sum(map(len, plan.get("left_findings", {}).values()))
-    counts, verified, found = Counter[str](), Counter[str](), dict[str, list[JobFindings]]()
-    reviews = defaultdict[str, set[str]](set)
+    started = dict[str, list[Document]]()
     for job in jobs:
-        name = str(job["operation"])
-        counts[name] += 1
-        reviews[name] |= {job["review"], ACCEPTED if job.get("written") else job["review"]}
-        verified[name] += job["status"] == VERIFIED and counts_as_done(job)
-        found.setdefault(name, []).extend(_findings(job))
-    measures: dict[str, dict[str, dict[str, int] | None]] = {name: {} for name in counts}
+        started.setdefault(str(job["operation"]), []).append(job)
+    found = {name: [*filter(None, map(_findings, group))] for name, group in started.items()}
+    measures: dict[str, dict[str, dict[str, int] | None]] = {name: {} for name in started}
     for total in totals:
-        measured = {name: total.measure(found[name], 0) for name in counts}
+        measured = {name: total.measure(found[name], 0) for name in started}
         having = [name for name, measure in measured.items() if measure is not None]
         if len(having) == 1:  # otherwise the plan's findings cannot be assigned
             measured[having[0]] = total.measure(found[having[0]], planned)
         for name, measure in measured.items():
             measures[name][total.key] = measure
-    sums = [
-        replace(
-            _sum(name, counts[name], verified[name], measures[name], totals),
-            reviews=frozenset(reviews[name]),
-        )
-        for name in counts
-    ]
+    sums = [_sum(name, group, measures[name], totals) for name, group in started.items()]
     return tuple(
         sorted(sums, key=lambda found: [found.measures[total.key] is None for total in totals])
     )
@@ -83,35 +71,37 @@ def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:
 
 def proposed_text(sums: Sequence[OperationTotals]) -> str:
     """Return what precedes phrases about change sets of which some are not accepted yet."""
-    reviews = frozenset[str]().union(*(total.reviews for total in sums))
+    reviews = {review for total in sums for review in total.reviews}
     accepted = "accepted or " if ACCEPTED in reviews else ""
     return f"{accepted}proposed: " if PENDING in reviews else ""
 
 
 def _sum(
     operation: str,
-    jobs: int,
-    verified: int,
+    jobs: Sequence[Document],
     measures: dict[str, dict[str, int] | None],
     totals: Sequence[Totals],
 ) -> OperationTotals:
+    verified = sum(job["status"] == VERIFIED and counts_as_done(job) for job in jobs)
     phrases = [
         total.phrase(measure) for total in totals if (measure := measures[total.key]) is not None
     ]
     if not phrases:
-        what = f"{operation} {plural('job', jobs)} checked"
-        phrases = [Phrase(done=verified, of=jobs, what=what)]
+        what = f"{operation} {plural('job', len(jobs))} checked"
+        phrases = [Phrase(done=verified, of=len(jobs), what=what)]
     return OperationTotals(
-        operation=operation, jobs=jobs, verified=verified, measures=measures, phrases=tuple(phrases)
+        operation=operation,
+        jobs=len(jobs),
+        verified=verified,
+        measures=measures,
+        phrases=tuple(phrases),
+        reviews={job["review"] for job in jobs} | {ACCEPTED for job in jobs if job.get("written")},
     )
 
 
-def _findings(job: Document) -> Iterator[JobFindings]:
-    """Yield the findings of a job if they are known."""
-    if (pair := fixed_and_left(job)) is not None:
-        yield JobFindings(
-            fixed=pair[0],
-            left=pair[1],
-            is_counted=fixes_count(job),
-            measurements=job["worth"] or {},
-        )
+def _findings(job: Document) -> JobFindings | None:
+    """Return the findings of a job if they are known."""
+    if (pair := fixed_and_left(job)) is None:
+        return None
+    is_counted, worth = fixes_count(job), job["worth"] or {}
+    return JobFindings(fixed=pair[0], left=pair[1], is_counted=is_counted, measurements=worth)
