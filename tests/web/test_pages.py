@@ -32,6 +32,10 @@ def test_a_run_lists_its_jobs_with_the_cause_of_failures(
     assert pages.get("/project/work").text == work
     assert "small: you have not accepted or rejected a change of it in the newest 50 runs" in state
     assert "No runs yet" in pages.get("/?start=1").text
+    for words, is_shown in (("FAILED price", True), ("failed nothing", False)):
+        found = pages.get("/", params={"text": words}).text
+        assert (f'href="/runs/{failed.run_id}"' in found) == is_shown
+        assert f'value="{words}"' in found
     text = pages.get(f"/runs/{failed.run_id}").text
     assert f'href="/agents/{failed.agent_id}"' in text
     assert "The summary of check at turn 1 lost the error" in text

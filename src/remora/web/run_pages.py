@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from msgspec.structs import astuple
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,16 +32,24 @@ _MOST_CAUSES = 20
 
 
 def runs_page(invocation: Invocation, request: Request) -> Response:
-    """Return the list of runs, newest first. Each page reads only the runs that it shows."""
-    project, start = open_records(invocation), query_number(request, "start") or 0
-    runs = list_run_lines(project.trace, slice(-start - _RUNS, -start or None))[::-1]
+    """Return the list of runs, newest first. Without a filter, only the runs of the page are read."""
+    project, query = open_records(invocation), request.query_params
+    start, words = query_number(request, "start") or 0, query.get("text", "").lower().split()
+    some = slice(None) if words else slice(-start - _RUNS, -start or None)
+    runs = list_run_lines(project.trace, some)[::-1]
+    number = sum(1 for _ in project.trace.run_streams())
+    if words:
+        texts = [(run, " ".join(map(str, astuple(run))).lower()) for run in runs]
+        runs = [run for run, text in texts if all(word in text for word in words)]
+        runs, number = runs[start : start + _RUNS], len(runs)
     return page(
         "runs.html",
         project=project,
         start=start,
         runs=runs,
+        query=query,
         open=[run for run in runs if run.is_open],
-        earlier=start + _RUNS if sum(1 for _ in project.trace.run_streams()) > start + _RUNS else 0,
+        earlier=_address(query, start + _RUNS) if number > start + _RUNS else "",
     )
 
 
