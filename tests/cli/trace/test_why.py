@@ -69,24 +69,26 @@ def test_rules_that_fix_nothing_say_so(remora: Remora, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_line_names_the_accepted_change_that_wrote_it(poor: Remora, tmp_path: Path) -> None:
-    source = 'def a(x):\n    return "{}".format(x)\n\n\ndef b(x):\n    return "<{}>".format(x)\n'
-    settings = '[tool.ruff.lint]\nselect = ["UP"]\n'
+    source = "def a(x):\n    return x\n\n\ndef b(x):\n    if x:\n        return 1\n    else:\n        return 2\n"
+    settings = '[tool.ruff.lint]\nselect = ["RET"]\n'
     root = write(tmp_path / "p", {"a.py": source, "pyproject.toml": settings, ".git/HEAD": ""})
     run = poor("analyze", "-o", "lint", "--json", cwd=root).document["run_id"]
-    error = poor("trace", "why", "a.py:2", "--json", cwd=root).error
-    assert error["message"] == "no accepted change wrote a.py:2", "it is pending"
+    error = poor("trace", "why", "a.py:9", "--json", cwd=root).error
+    assert error["message"] == "no accepted change wrote a.py:9", "it is pending"
     poor("accept", "--untested", "last", "--all", cwd=root)
     first, second = (root / "a.py").read_text().split("\n\n\n")
-    for text, line in ((f"{first}\n\n\n{second}", 6), (f"x = 1\n{second}\n\n{first}\n", 3)):
+    for text, line in ((f"{first}\n\n\n{second}", 8), (f"x = 1\n{second}\n\n{first}\n", 5)):
         (root / "a.py").write_text(text)
         document = poor("trace", "why", f"a.py:{line}", "--json", cwd=root).document
-        assert (document["run_id"], document["hunk"]["label"]) == (run, "UP032"), "also if it moved"
-        assert document["hunk"]["diff"].count('+    return f"<{x}>"') == 1
+        assert (document["run_id"], document["hunk"]["label"]) == (run, "RET505"), (
+            "also if it moved"
+        )
+        assert document["hunk"]["diff"].count("+    return 2") == 1
         assert (document["turn"], document["decided_by"]) == (1, "rule")
         assert poor("trace", "why", f"a.py:{line - 1}", cwd=root).code == 1, "the user's line"
-    said = poor("trace", "why", "a.py:3", cwd=root).out
+    said = poor("trace", "why", "a.py:5", cwd=root).out
     agent = poor("trace", "list", "--json", cwd=root).document["streams"][0]["agent_id"]
-    assert said.startswith("lint wrote a.py:3: UP032\n  accepted on a command line, ")
+    assert said.startswith("lint wrote a.py:5: RET505\n  accepted on a command line, ")
     assert f"next: `remora trace packet {agent} --turn 1`, " in " ".join(said.split())
     (root / "a.py").write_text(source)
-    assert poor("trace", "why", "a.py:2", cwd=root).code == 1, "it was undone by hand"
+    assert poor("trace", "why", "a.py:9", cwd=root).code == 1, "it was undone by hand"

@@ -86,8 +86,8 @@ def _call(project: ProjectRecords, agent_id: str, path: str, line: bytes) -> dic
     for turn in agent_turns(read_events(project.trace.existing_agent(agent_id))):
         for result in turn.results:
             for patch in patches_from(project, payload_of(result, ToolResulted).changes):
-                before, after = ((side or b"").count(line) for side in (patch.base, patch.theirs))
-                if patch.path == path and after > before:
+                had = [split_lines(side or b"").count(line) for side in (patch.base, patch.theirs)]
+                if patch.path == path and had[0] < had[1]:
                     call = payload_of(turn.calls[-1].event, ToolCalled)
                     found = {"turn": turn.number, "call": call.tool, "decided_by": call.decided_by}
     return found
