@@ -95,6 +95,7 @@ def test_the_ci_job_puts_the_changes_on_a_branch_beside_the_reports(
     assert "accepted on `remora-fixes`" in (out / "remora.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_ci_job_has_nothing_to_do_on_a_clean_branch(
     remora: Remora, root: Path, tmp_path: Path
 ) -> None:

@@ -38,7 +38,7 @@ def token(project: Path, home: Path, url: str) -> str:
     return str(entry["headers"]["Authorization"].removeprefix("Bearer "))
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
 def test_the_official_client_asks_over_http(url: str, token: str, mode: str) -> None:
     async def ask() -> None:
         headers = {"Authorization": f"Bearer {token}"}

@@ -377,7 +377,7 @@ LARGE = {
 
 
 class TestLimit:
-    @pytest.mark.parametrize("limit", [400, 3000])
+    @pytest.mark.parametrize("limit", [400, pytest.param(3000, marks=pytest.mark.slow)])
     @pytest.mark.parametrize("value", LARGE.values(), ids=LARGE)
     def test_what_is_too_long_anywhere_is_cut_with_a_mark(
         self, value: dict[str, Any], limit: int

@@ -337,6 +337,7 @@ def test_status_of_an_embedded_model_without_weights(tmp_path: Path) -> None:
     assert "remora model pull" in found.problem.hint
 
 
+@pytest.mark.slow
 def test_status_of_a_real_server(llama: RunningServer, tmp_path: Path) -> None:
     found = check_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     assert list(found.document) == KEYS

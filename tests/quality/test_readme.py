@@ -70,7 +70,10 @@ def what_is_not_understood(commands: list[str], folder: Path) -> str:
 
 def hints(file: Path) -> Iterator[str]:
     """The commands that a module prints, with `x` for what is only known when they are printed."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    text = file.read_text(encoding="utf-8")
+    if "`remora " not in text:
+        return
+    tree = ast.parse(text)
     told = {
         id(node.body[0].value)
         for node in ast.walk(tree)

@@ -66,9 +66,9 @@ def is_sound_but_interrupted(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("kind", "turn"),
     [
-        ("agent_start", 1),
         ("tool_call", 6),
-        ("agent_end", 1),
+        pytest.param("agent_start", 1, marks=pytest.mark.slow),
+        pytest.param("agent_end", 1, marks=pytest.mark.slow),
         pytest.param("turn_start", 4, marks=pytest.mark.slow),
         pytest.param("model_response", 3, marks=pytest.mark.slow),
     ],

@@ -75,7 +75,8 @@ def _tree(folder: Path) -> None:
     (folder / "escaping/b.py").write_text("x = 1\n")
     (folder / "escaping/ruff.toml").write_text('extend = "../../outside/ruff.toml"\n')
     (folder / "binary").write_bytes(b"\xff\xfe\x00")
-    (folder / "huge.txt").write_bytes(b"x" * (2 * 1024 * 1024))
+    with (folder / "huge.txt").open("wb") as file:
+        file.truncate(2 * 1024 * 1024)
     (folder / "large.txt").write_bytes(b"x" * (1024 * 1024))
     (folder / "odd").mkdir()
     (folder / "odd/plain.txt").write_text("x")

@@ -84,7 +84,7 @@ def test_how_to_continue_with_a_stopped_run_is_said_once(remora: Remora, project
 @pytest.mark.parametrize(
     "words",
     ["show last -v", "runs", "trace list", "trace show read",
-     "trace show last", "trace tail", "trace verify -v"],
+     "trace show last", "trace verify -v"],
 )  # fmt: skip
 def test_80_columns_are_enough(ran: Ran, words: str) -> None:
     in_80_columns(ran, words)

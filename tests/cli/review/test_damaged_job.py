@@ -54,7 +54,12 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.fixture(params=DAMAGES)
+OFTEN = {"no JSON", "removed"}
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.slow] * (name not in OFTEN)) for name in DAMAGES]
+)
 def damaged(request: pytest.FixtureRequest, two: Ran) -> Ran:
     """The stream of `one` cannot be read."""
     DAMAGES[request.param](stream_of(two, "one"))

@@ -221,7 +221,9 @@ def edited_by_user(desk: Desk) -> None:
     (desk.root / "mod.py").write_text(mine.replace("\n\n\ndef", "\n\n# mine\ndef"))
 
 
-@pytest.mark.parametrize(("key", "is_mine"), [("m", True), ("a", False)])
+@pytest.mark.parametrize(
+    ("key", "is_mine"), [("m", True), pytest.param("a", False, marks=pytest.mark.slow)]
+)
 def test_the_reviewer_says_whose_lines_to_take(desk: Desk, key: str, *, is_mine: bool) -> None:
     edited_by_user(desk)
     with desk.review() as terminal:

@@ -36,7 +36,7 @@ def shop(poor: Remora, tmp_path: Path) -> Shop:
     ("verb", "state", "said"),
     [
         ("accept --untested", "accepted: 1 of 2 hunks · ", "accepted 1 change in part:"),
-        ("reject", "", "rejected 1 change:"),
+        pytest.param("reject", "", "rejected 1 change:", marks=pytest.mark.slow),
     ],
 )
 def test_only_the_named_functions_are_decided(shop: Shop, verb: str, state: str, said: str) -> None:

@@ -41,7 +41,7 @@ def analyzed(remora: Remora, root: Path, mode: str) -> Server:
     return server
 
 
-@pytest.mark.parametrize("mode", ["raw", "masked"])
+@pytest.mark.parametrize("mode", ["masked", pytest.param("raw", marks=pytest.mark.slow)])
 def test_a_model_is_sent_a_chat(poor: Remora, tmp_path: Path, mode: str) -> None:
     root = write(tmp_path / "shop", {"shop.py": SOURCE})
     requests = analyzed(poor, root, mode).requests

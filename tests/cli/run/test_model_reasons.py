@@ -143,9 +143,12 @@ THOUGHT = "I might call submit_result() at once. " * 9
     "thinking",
     [
         {"reasoning_content": THOUGHT},  # llama.cpp, vLLM
-        {"reasoning": THOUGHT},  # Ollama, OpenRouter
         {"content": f"<think>{THOUGHT}</think>\n"},  # no parser for it
-        {"content": [{"type": "thinking", "thinking": THOUGHT}]},
+        # Ollama and OpenRouter; `thinking_text` is tested with each
+        pytest.param({"reasoning": THOUGHT}, marks=pytest.mark.slow),
+        pytest.param(
+            {"content": [{"type": "thinking", "thinking": THOUGHT}]}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_model_that_thinks_has_room_and_its_thinking_is_in_no_packet(

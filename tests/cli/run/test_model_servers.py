@@ -87,7 +87,6 @@ ENDS = {
 FAST = {
     ("docstring", "wrong key"),
     ("docstring", "truncates"),
-    ("docstring", "counts too many tokens"),
     ("types", "prose"),
 }
 CASES = [

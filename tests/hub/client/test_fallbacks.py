@@ -95,7 +95,14 @@ FALSE_DAEMONS: dict[str, Say] = {
 }
 
 
-@pytest.mark.parametrize("fault", FALSE_DAEMONS)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        # as late as `silent`
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "half a line"))
+        for name in FALSE_DAEMONS
+    ],
+)
 def test_a_daemon_that_is_none_of_ours_is_skipped(house: House, fault: str) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, FALSE_DAEMONS[fault]):

@@ -127,8 +127,15 @@ FALSE_ANSWERS: dict[str, Callable[[str], bytes | None]] = {
 }
 
 
+LATE = {"half a head", "half a body"}
+"""Like `nothing`, they cost the whole deadline."""
+
+
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("fault", FALSE_ANSWERS)
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in LATE)) for name in FALSE_ANSWERS],
+)
 def test_a_server_that_is_not_a_daemon_is_skipped(
     house: House, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,7 +114,9 @@ def test_a_silent_client_is_closed(served: ServedHttp, monkeypatch: pytest.Monke
             assert raw.recv(1) == b""
 
 
-@pytest.mark.parametrize("begin", [b"POST /v1/health HTTP/1.1\r\nX: ", b""])
+@pytest.mark.parametrize(
+    "begin", [b"POST /v1/health HTTP/1.1\r\nX: ", pytest.param(b"", marks=pytest.mark.slow)]
+)
 def test_a_client_that_sends_a_request_slowly_is_closed(
     served: ServedHttp, monkeypatch: pytest.MonkeyPatch, begin: bytes
 ) -> None:

@@ -189,7 +189,7 @@ def fuzz(mode: str, edits: int, seed: int, *, with_git: bool, linked: float = 0.
         return one.counts
 
 
-@pytest.mark.parametrize("mode", ["inotify", "sqlite", "file"])
+@pytest.mark.parametrize("mode", ["inotify", "file"])
 def test_a_few_edits(mode: str) -> None:
     assert fuzz(mode, 25, 1, with_git=mode == "inotify", linked=0)["links asked"]
 

@@ -116,20 +116,18 @@ Input should be greater than 0 (temperature)
 """
 
 
-@pytest.mark.parametrize(
-    ("error", "is_too_large"),
-    [
+def test_a_context_that_is_too_large_is_known_by_what_servers_say(
+    misbehaving: Any, canned: Any
+) -> None:
+    for error, is_too_large in (
         ({"type": "exceed_context_size_error", "message": "request (9 tokens) exceeds"}, True),
         ({"code": "context_length_exceeded", "message": "too long"}, True),
         *(({"message": words}, True) for words in TOO_LARGE.strip().split("\n")),
         *(({"message": words}, False) for words in NOT_TOO_LARGE.strip().split("\n")),
-    ],
-)
-def test_a_context_that_is_too_large_is_known_by_what_servers_say(
-    misbehaving: Any, canned: Any, error: dict[str, str], is_too_large: bool
-) -> None:
-    misbehaving.routes[CHAT] = canned(status=400, body={"error": error})
-    assert isinstance(failure(misbehaving.address), ContextTooLarge) is is_too_large
+    ):
+        misbehaving.routes[CHAT] = canned(status=400, body={"error": error})
+        said = failure(misbehaving.address)
+        assert isinstance(said, ContextTooLarge) is is_too_large, error
 
 
 class TestForms:
@@ -144,8 +142,14 @@ class TestForms:
             ("per day", 500, 5),
         ],
     )
-    @pytest.mark.parametrize("choices", [{}, {"choices": None}, {"choices": []}])
-    @pytest.mark.parametrize("is_event", [False, True])
+    @pytest.mark.parametrize(
+        ("choices", "is_event"),
+        [
+            ({}, False),
+            ({"choices": []}, True),
+            pytest.param({"choices": None}, False, marks=pytest.mark.slow),
+        ],
+    )
     def test_an_error_of_status_200_is_the_error_that_it_names(  # noqa: PLR0913
         self,
         misbehaving: Any,

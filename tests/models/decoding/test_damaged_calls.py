@@ -274,17 +274,17 @@ def check_quoting(family: str, count: int) -> tuple[int, int]:
 MANY = pytest.param(100_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])
 
 
-@pytest.mark.parametrize("count", [2_000, MANY])
+@pytest.mark.parametrize("count", [1_000, MANY])
 @pytest.mark.parametrize("family", WRITE)
 def test_calls_in_the_strings_of_a_call_are_not_made(family: str, count: int) -> None:
     whole, made = check_quoting(family, count)
-    assert whole > 200
-    assert made > 100
+    assert whole > 100
+    assert made > 50
 
 
-@pytest.mark.parametrize("count", [5_000, MANY])
+@pytest.mark.parametrize("count", [2_000, MANY])
 def test_damaged_answers(count: int) -> None:
-    assert min(check_answers(count)) > 500
+    assert min(check_answers(count)) > 200
 
 
 @pytest.mark.parametrize("part", ["1,", "'',", "[],", "{},"])

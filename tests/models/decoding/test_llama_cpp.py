@@ -100,8 +100,7 @@ WRITTEN = {
         '{"name": "find", "arguments": {"k": "x y", "n": 3}}',
     ),
 }
-FAST = "functiongemma"
-FAMILIES = [pytest.param(name, marks=() if name == FAST else pytest.mark.slow) for name in WRITTEN]
+FAMILIES = [pytest.param(name, marks=pytest.mark.slow) for name in WRITTEN]
 
 
 @contextmanager

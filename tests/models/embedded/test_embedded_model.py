@@ -205,6 +205,7 @@ def test_the_server_ends_though_a_forked_process_keeps_its_input_open(weights_ca
     assert ends_within(child, 10)
 
 
+@pytest.mark.slow
 def test_the_server_ends_with_a_parent_that_forgot_to_close_and_prints_nothing(
     weights_cache: Path,
 ) -> None:

@@ -173,7 +173,11 @@ def test_hostile_functions_are_contained(tree: Path, place: ToolTree, what: str)
     "forged",
     [
         pytest.param('"[" * 200_000', id="deep"),
-        pytest.param('\'{"tests": {"a": 1}, "lines": 3, "how": []}\'', id="of other types"),
+        pytest.param(
+            '\'{"tests": {"a": 1}, "lines": 3, "how": []}\'',
+            id="of other types",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             '\'{"problem": {}, "tests": [], "failed": 7, "code": "0"}\'',
             id="of other types too",

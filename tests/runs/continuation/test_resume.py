@@ -358,7 +358,9 @@ class TestAFileThatMovedOn:
         assert half.job(RUN, "guarded").attempt == 2
         assert came_to(half)
 
-    @pytest.mark.parametrize("now", [None, "def other():\n    return 1\n"])
+    @pytest.mark.parametrize(
+        "now", ["def other():\n    return 1\n", pytest.param(None, marks=pytest.mark.slow)]
+    )
     def test_a_missing_node_is_reported(self, half: Desk, now: str | None) -> None:
         half.write({"a.py": now})
         half.resume(choosing)

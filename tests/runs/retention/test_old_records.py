@@ -330,7 +330,11 @@ def cut(path: Path) -> None:
 emptied, replaced = (partial(Path.write_bytes, data=data) for data in (b"", b"x\n"))
 
 
-@pytest.mark.parametrize("damage", [torn, changed, cut, Path.unlink, emptied, replaced])
+@pytest.mark.parametrize(
+    "damage",
+    [changed, Path.unlink]
+    + [pytest.param(rest, marks=pytest.mark.slow) for rest in (torn, cut, emptied, replaced)],
+)
 def test_a_damaged_stream_is_evidence_and_stays(
     reviewed: Desk, damage: Callable[[Path], None]
 ) -> None:

@@ -505,7 +505,7 @@ EDITED = {**OLD, "pkg/b.py": b"edited\n"}
 
 
 def test_killed_at_sampled_calls_all_or_nothing_is_written(tmp_path: Path) -> None:
-    assert every_kill(tmp_path, lambda _: None, 41, NEW) > 5
+    assert every_kill(tmp_path, lambda _: None, 83, NEW) > 5
 
 
 NEED_ROOM = ("write", "writelines", "mkdir", "link")
