@@ -30,8 +30,7 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
         page.reload()
         expect(page.locator("#viewed")).to_have_text(", 1 of 1 viewed")
         expect(page.locator(".hunk-lines").last).to_be_hidden()
-        page.keyboard.press("v")
-        for key in ("s", "n", "Escape", "y"):
+        for key in ("v", "s", "n", "Escape", "y"):
             page.keyboard.press(key)
         expect(page.locator(".verdict .problem")).to_have_text(re.compile("Check a hunk first"))
         for key in ("J", "J", "Space"):
@@ -46,8 +45,9 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
         expect(page.locator(".message")).to_contain_text("pending again")
         assert (project / "settings.py").read_text() == BEFORE
         expect(page.locator(".change-set")).to_be_focused()
-        page.keyboard.press("n")
+        page.locator(".hunk-lines .del").first.click()
         page.keyboard.type("not now")
+        expect(page.locator("[name=reason]")).to_have_value(re.compile(r"settings\.py:\d+ not now"))
         page.keyboard.press("Enter")
         expect(page.locator(".message")).to_contain_text("1 change rejected")
         assert Axe().run(page).violations_count == 0

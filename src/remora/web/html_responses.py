@@ -93,7 +93,7 @@ def templates() -> Environment:
         "with_rule_names": lambda text: _CODE.sub(lambda code: with_name(code[0]), text),
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
-        "time": _time,
+        "time": lambda timestamp: timestamp[:19].replace("T", " "),  # without its fraction
         "age": lambda timestamp: age_text(timestamp, datetime.now(UTC)),
         "size": size_text,
         "state": state_html,
@@ -202,11 +202,6 @@ def _brief(value: Any) -> Markup:
         case {"value": value, "source_turn": _} | {"path": _, "text": value}:
             pass
     return visible(value if isinstance(value, str) else json_text(value), _MOST_OF_PART)
-
-
-def _time(timestamp: str) -> str:
-    """Return a recorded time without its fraction, such as `2026-11-02 10:04:05`."""
-    return timestamp[:19].replace("T", " ")
 
 
 def state_html(state: str | None, proof: str | None = None) -> Markup:

@@ -77,6 +77,13 @@ decided?.addEventListener("focusin", () => { current = -1; });
 for (const [place, change] of changes.entries()) {
   change.addEventListener("focusin", () => { current = place; });
   const reason = change.querySelector("[name=reason]");
+  change.addEventListener("click", ({ target }) => { // a click on a line names it in the comment
+    const line = target.closest(".numbered [data-old]:not(.hunk)");
+    if (!line || !reason || !getSelection().isCollapsed) return;
+    const path = new URL(line.closest("[data-lines]").dataset.lines, location).searchParams.get("path");
+    reason.value += `${reason.value && "; "}${path}:${line.dataset.new || line.dataset.old} `;
+    reason.focus();
+  });
   reason?.addEventListener("keydown", (event) => {
     if (event.key === "Escape") change.focus({ preventScroll: true });
     if (event.key !== "Enter") return;
