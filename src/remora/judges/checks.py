@@ -1,8 +1,8 @@
 """General checks of a submission, which do not belong to a particular operation."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import groupby
 
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, find_node, lines_of_nodes, own_lines
@@ -11,9 +11,8 @@ from remora.code.syntax.source import Source, compile_error, shared_source
 from remora.ids import NodeKey
 from remora.judges.lint.new_findings import new_findings
 from remora.judges.submission import Check, Submission
+from remora.judges.tests.changed_code import changes_tested
 from remora.tools.host.ruff.newer_syntax import why_unreadable
-
-_IMPORTS = ast.Import | ast.ImportFrom
 
 
 def broken_code(submission: Submission) -> tuple[str, str]:
@@ -29,10 +28,9 @@ def broken_code(submission: Submission) -> tuple[str, str]:
         error = compile_error(new)
         if error and not compile_error(old):
             return "parses", f"{path}: {why_unreadable(after) or error}"
-        if not (isinstance(old, Source) and isinstance(new, Source)):
-            continue
-        if [*_parts(old, new.utf8)] != [*_parts(new, old.utf8)]:
-            wrong = submission.names(path, new.utf8)
+        if isinstance(old, Source) and isinstance(new, Source):
+            is_same = [*_parts(old, new.raw)] == [*_parts(new, old.raw)]
+            wrong = [] if is_same else submission.names(path, new.utf8)
             extra = wrong and new_findings(submission.names(path, old.utf8), wrong)
             if extra:
                 return "defined_names", f"{path}:{extra[0]['line']}: {extra[0]['message']}"
@@ -44,21 +42,16 @@ def _parts(source: Source, other: bytes) -> Iterator[object]:
 
     Layout, comments and the order of imports in a row do not. Most fixes of ruff change only these.
     """
-    for is_import, row in groupby(source.tree.body, lambda part: isinstance(part, _IMPORTS)):
-        if is_import:
-            parts = [part for part in row if isinstance(part, _IMPORTS)]
-            names = [
-                (getattr(part, "module", "."), getattr(part, "level", 0), name.name, name.asname)
-                for part in parts
-                for name in part.names
-            ]
-            bound = {own or name.partition(".")[0] for *_, name, own in names}
-            yield sorted(names, key=str) if len(bound) == len(names) else names
+    row = Counter[object]()
+    for part in source.tree.body:
+        if isinstance(part, ast.Import | ast.ImportFrom):
+            origin = getattr(part, "module", "."), getattr(part, "level", 0)
+            row.update((*origin, ast.dump(name)) for name in part.names)
             continue
-        for part in row:
-            first, end = source.starts[start_line(part, source) - 1], part.end_lineno or 0
-            text = source.utf8[first : source.starts[end]]
-            yield text if text in other else ast.dump(part)
+        text = source.raw_lines(start_line(part, source), part.end_lineno or 0)
+        yield from (row, text if text in other else ast.dump(part))
+        row = Counter()
+    yield row
 
 
 def parse_errors(files: Mapping[str, bytes | None]) -> str:
@@ -156,18 +149,6 @@ def _lines_of_others(module: Module, node: Node) -> set[int]:
         if other.line_start > node.line_start or other.line_end < node.line_end
         for line in range(other.line_start, other.line_end + 1)
     }
-
-
-def changes_tested(submission: Submission) -> str:
-    """Check that the tests which reach code that a model edited pass, unless they failed before.
-
-    What rules alone have changed is not looked at.
-    """
-    if not submission.edits:
-        return ""
-    from remora.judges.tests.changed_code import changes_tested as check
-
-    return check(submission)
 
 
 CHECKS: Mapping[str, Check] = {

@@ -10,10 +10,7 @@ from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.judges.runner.parent import CIRCUMSTANCES, require_permission
 from remora.judges.submission import Note, Submission
-from remora.judges.tests.test_runs import run_tests
-from remora.judges.tests.tested_names import NodesWithTests
 from remora.tools.tree import ToolTree
 
 _MOST_TESTS = 50
@@ -77,6 +74,10 @@ def _passing(submission: Submission, keys: Sequence[str]) -> str:
 def _run_tests(place: ToolTree, submission: Submission, keys: Sequence[str]) -> str:
     if place.python is None:
         raise HostError("no environment of the project was found")
+    from remora.judges.runner.parent import CIRCUMSTANCES, require_permission
+    from remora.judges.tests.test_runs import run_tests
+    from remora.judges.tests.tested_names import NodesWithTests
+
     require_permission(place.python)
     with _SEARCH:
         search = place.once(NodesWithTests)

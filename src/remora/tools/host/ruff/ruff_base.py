@@ -15,8 +15,7 @@ from remora.tools.host.ruff.processes import RuffProcesses
 _MOST_RESULTS = 256
 _LARGEST_RESULT = 256 * 1024
 _MOST_FINDINGS = 50_000
-_MOST_KNOWN = 100_000
-"""Facts that are kept about versions of files, which take 25 MB (decision). The oldest go first."""
+_MOST_KNOWN = 100_000  # facts about versions of files, in 25 MB (decision); the oldest go first
 
 
 class RuffBase:
