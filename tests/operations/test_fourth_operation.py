@@ -59,7 +59,7 @@ def test_fourth_operation_plans_runs_verifies_counts_and_is_accepted(
     assert total["license_headers"] == {"added": 1, "of": 1}
     text = remora.render(remora.report(done.run_id, root=done.project))
     assert "1 of 1 license headers added" in text
-    assert "license header added" in text
+    assert "adds a license header" in text
 
     again = remora.retry(done.run_id, "bare.py:__module__", root=done.project)
     assert [job.attempt for job in again.view.jobs] == [2]

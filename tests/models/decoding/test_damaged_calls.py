@@ -301,7 +301,7 @@ def test_monstrous_answers_are_bad_calls(family: str) -> None:
     begin = whole[: whole.index("x")]
     parts = "[", "{", '{"a":', "[{'a':", "<think>", "</think>", "<tool_call>", " ", "\\", "9", '"'
     for part in parts:
-        for text in (begin + part * 4_000, part * 4_000 + whole[len(begin) :]):
+        for text in (begin + part * 1_500, part * 1_500 + whole[len(begin) :]):
             with pytest.raises(BadCall) as caught:
                 parse_call(text, TOOLS)
             assert len(caught.value.message) < 200
