@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +15,7 @@ import msgspec
 from remora.code.file_analysis import MODULE_LINK, read_facts
 from remora.code.file_facts import PARTLY_READ, FileFacts
 from remora.errors import DiskError
+from remora.forks import map_in_processes
 from remora.hub.file_limits import FILE_LIMIT, too_large
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 from remora.regular_file import READ_NO_FOLLOW, closing_fd, open_by_parts
@@ -143,13 +144,16 @@ def read_all(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> di
     Files of more than `limit` bytes have no nodes. Unreadable files are left out. Raises DiskError
     if `root` cannot be read.
     """
-    files: dict[str, FileFacts] = {}
-    with open_reader(root, limit) as reader:
-        for path in sorted(paths):
-            with suppress(OSError):
-                facts = facts_of(path, reader.read(path))
-                files[facts.path] = facts
-    return files
+
+    def read(part: Sequence[str]) -> list[FileFacts | None]:
+        found: list[FileFacts | None] = [None] * len(part)
+        with open_reader(root, limit) as reader:
+            for number, path in enumerate(part):
+                with suppress(OSError):
+                    found[number] = facts_of(path, reader.read(path))
+        return found
+
+    return {facts.path: facts for facts in map_in_processes(read, sorted(paths)) if facts}
 
 
 def _open(root: int, path: bytes, flags: int) -> int:

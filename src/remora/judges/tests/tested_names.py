@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from remora.code.callgraph.linker import Linker
@@ -51,7 +51,9 @@ class NodesWithTests:
 
     @cached_property
     def _related(self) -> RelatedTests:
-        return RelatedTests(Linker(self._view), self._view, settings=self._place.pytest_settings)
+        return RelatedTests(
+            Linker(self._view), self._view, settings=cache(self._place.pytest_settings)
+        )
 
     @cached_property
     def _view(self) -> MemorySnapshot:

@@ -45,7 +45,7 @@ _UNFIT = (
 
 
 class TestNeed:
-    """Computes which functions of a tree need a test. Files are read once.
+    """Computes which functions of a tree need a test. Files are read one after another.
 
     With the option `missed`, only tests that miss faults are needed. With the option `open`, a
     model can write tests of functions for which there is no example.
@@ -59,7 +59,7 @@ class TestNeed:
         self._missed: Mapping[str, Any] = options.get("missed") or {}
         self._can_write = bool(options.get("open"))
         self._names = TestedNames(self._place)
-        self._files: dict[str, _File | None] = {}
+        self._last: tuple[str, _File | None] = "", None
 
     def amount(self, module: Module, node: Node) -> int | str:
         """Return 1 for a job, 0 if there is nothing to do, or the reason there is no job."""
@@ -98,13 +98,13 @@ class TestNeed:
         return ProjectExamples(self._place)
 
     def _file(self, path: str) -> "_File | None":
-        if path not in self._files:
+        if path != self._last[0]:
             try:
                 read = read_source(path, self._place.read(path))
             except HostError:
                 return None
-            self._files[path] = None if isinstance(read, Unreadable) else _File(read)
-        return self._files[path]
+            self._last = path, None if isinstance(read, Unreadable) else _File(read)
+        return self._last[1]
 
 
 class _File:

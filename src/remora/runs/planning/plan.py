@@ -3,7 +3,8 @@
 Planning is deterministic, except for a need that tries calls of the project's code.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from remora.agents.job import Job
 from remora.code.syntax.node_patterns import match_nodes
 from remora.code.syntax.nodes import Module, Node, node_summary
 from remora.errors import RemoraError, UsageError
+from remora.forks import map_in_processes
 from remora.ids import NodeKey, agent_id
 from remora.operations.base import Amount, DescribedAmount, Need
 from remora.runs.planning.need_scripts import NeedScripts
@@ -148,15 +150,19 @@ def make_plan(
 
 def _plan_files(
     planner: "_FilePlanner",
-    modules: Iterable[Module],
+    modules: Sequence[Module],
     room: int | None,
     unreadable: list[dict[str, Any]],
 ) -> list["_Part"]:
     """Plan jobs for at most `room` nodes, and add the files that cannot be planned to `unreadable`."""
     parts: list[_Part] = []
-    for module in modules:
+    everything = room is None
+    known = map_in_processes(planner.known_amounts, modules) if everything else [()] * len(modules)
+    for module, amounts in zip(modules, known, strict=True):
         try:
-            parts.append(planner.plan_file(module, room))
+            parts.append(
+                planner.plan_file(module, iter(amounts or planner.amounts_in(module)), room)
+            )
             room = None if room is None else room - parts[-1].nodes
         except (RemoraError, OSError):
             raise
@@ -283,23 +289,41 @@ class _FilePlanner:
     counting: frozenset[str]
     """The operations whose need counts findings."""
 
-    def plan_file(self, module: Module, room: int | None) -> _Part:
+    def known_amounts(self, modules: Sequence[Module]) -> list[Sequence[int | str]]:
+        """Return `amounts_in` of some files, and nothing for those in which that fails."""
+        found: list[Sequence[int | str]] = [()] * len(modules)
+        for number, module in enumerate(modules):
+            with suppress(Exception):  # it fails again where the error is reported
+                found[number] = [*self.amounts_in(module)]
+        return found
+
+    def amounts_in(self, module: Module) -> Iterator[int | str]:
+        """Yield how much each agent has to do on each selected node of a file."""
+        scripts = NeedScripts(self.tree, module)
+        for node in self._selected_in(module):
+            for agent in self.agents:
+                yield self._amount(agent, module, node, scripts)
+
+    def _selected_in(self, module: Module) -> list[Node]:
+        return [node for node in module.nodes if node.key in self.wanted]
+
+    def plan_file(self, module: Module, known: Iterator[int | str], room: int | None) -> _Part:
         """Return the jobs for the nodes of a file.
 
-        `room` is the maximum number of nodes with jobs, or None if there is no limit.
+        `known` is the result of `amounts_in`. `room` is the maximum number of nodes with jobs, or
+        None if there is no limit.
         """
-        scripts = NeedScripts(self.tree, module)
         work: list[_Work] = []
         chosen: set[NodeKey] = set()
         full = False
         skipped = 0
         left: list[_Left] = []
-        nodes = [node for node in module.nodes if node.key in self.wanted]
+        nodes = self._selected_in(module)
         for node in nodes:
             for agent in self.agents:
                 left_out = room is not None and node.key not in chosen and len(chosen) >= room
                 full = full or left_out
-                amount = 0 if left_out else self._amount(agent, module, node, scripts)
+                amount = 0 if left_out else next(known)
                 if isinstance(amount, str):
                     left.append(_Left(agent.definition.operation, amount, node.key))
                 if not amount or isinstance(amount, str):

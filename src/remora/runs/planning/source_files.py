@@ -11,6 +11,7 @@ from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
+from remora.forks import map_in_processes
 from remora.python_text import ONLY_COUNTED, is_only_counted
 from remora.text import count, too_large
 from remora.tools.file_tree import TEXT_LIMIT
@@ -39,14 +40,10 @@ def read_modules(tree: Path, paths: Iterable[str], wanted: Sequence[str]) -> Sou
     counted = Counter[str]()
     modules: list[Module] = []
     unreadable: list[dict[str, Any]] = []
-    for path in paths:
-        if not _selected(path, wanted):
-            continue
-        if is_only_counted(path):
-            counted[PurePath(path).suffix.lower()] += 1
-        if not path.endswith(".py"):
-            continue
-        module = _module(tree, path)
+    selected = [path for path in paths if _selected(path, wanted)]
+    counted.update(PurePath(path).suffix.lower() for path in selected if is_only_counted(path))
+    python = [path for path in selected if path.endswith(".py")]
+    for module in map_in_processes(lambda part: [_module(tree, path) for path in part], python):
         if isinstance(module, Module):
             modules.append(module)
         else:
