@@ -3,8 +3,7 @@
 Planning is deterministic, except for a need that tries calls of the project's code.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,10 +137,7 @@ def make_plan(
             if isinstance(amount, DescribedAmount) and amount.judges
         },
         findings=sum(
-            work.amount
-            for part in parts
-            for work in part.work
-            if work.agent.definition.operation in counting
+            work.amount for part in parts for work in part.work if work.operation in counting
         ),
         amounts={name: amount for part in parts for name, amount in part.amounts.items()},
         unreadable=tuple(unreadable),
@@ -155,21 +151,27 @@ def _plan_files(
     unreadable: list[dict[str, Any]],
 ) -> list["_Part"]:
     """Plan jobs for at most `room` nodes, and add the files that cannot be planned to `unreadable`."""
-    parts: list[_Part] = []
-    everything = room is None
-    known = map_in_processes(planner.known_amounts, modules) if everything else [()] * len(modules)
-    for module, amounts in zip(modules, known, strict=True):
-        try:
-            parts.append(
-                planner.plan_file(module, iter(amounts or planner.amounts_in(module)), room)
-            )
-            room = None if room is None else room - parts[-1].nodes
-        except (RemoraError, OSError):
-            raise
-        except Exception as error:  # noqa: BLE001 - one bad file must not stop the whole plan
-            detail = f"{bug_report_line(error)}; {REPORT}"
-            unreadable.append({"path": module.path, "detail": detail})
-    return parts
+
+    def plan(part: Sequence[Module]) -> list[_Part | str]:
+        left, parts = room, list[_Part | str]()
+        for module in part:
+            try:
+                parts.append(made := planner.plan_file(module, left))
+                left = None if left is None else left - made.nodes
+            except (RemoraError, OSError):
+                raise
+            except Exception as error:  # noqa: BLE001 - one bad file must not stop the whole plan
+                parts.append(f"{bug_report_line(error)}; {REPORT}")
+        return parts
+
+    planned = map_in_processes(plan, modules) if room is None else plan(modules)
+    found: list[_Part] = []
+    for module, made in zip(modules, planned, strict=True):
+        if isinstance(made, str):
+            unreadable.append({"path": module.path, "detail": made})
+        else:
+            found.append(made)
+    return found
 
 
 def without_operations(plan: Plan, names: Collection[str], reason: str) -> Plan:
@@ -203,6 +205,14 @@ class _Work(NamedTuple):
     amount: int
 
 
+class _Planned(NamedTuple):
+    """The work of an operation on a node."""
+
+    operation: str
+    node: NodeKey
+    amount: int
+
+
 class _Left(NamedTuple):
     """A node that needs work, and the reason why it has no job."""
 
@@ -215,7 +225,7 @@ class _Part(NamedTuple):
     """The part of a plan for one file."""
 
     jobs: list[Job]
-    work: list[_Work]
+    work: list[_Planned]
     """The work on each node that a job works on."""
     amounts: Mapping[str, int]
     """The amounts of work, by agent ID."""
@@ -229,13 +239,13 @@ class _Part(NamedTuple):
     @property
     def nodes(self) -> int:
         """Number of nodes with jobs."""
-        return len({work.node.key for work in self.work})
+        return len({work.node for work in self.work})
 
 
 def _worked_on(parts: Iterable[_Part]) -> dict[str, frozenset[NodeKey]]:
     found: dict[str, set[NodeKey]] = {}
     for work in (work for part in parts for work in part.work):
-        found.setdefault(work.agent.definition.operation, set()).add(work.node.key)
+        found.setdefault(work.operation, set()).add(work.node)
     return {operation: frozenset(keys) for operation, keys in found.items()}
 
 
@@ -289,41 +299,23 @@ class _FilePlanner:
     counting: frozenset[str]
     """The operations whose need counts findings."""
 
-    def known_amounts(self, modules: Sequence[Module]) -> list[Sequence[int | str]]:
-        """Return `amounts_in` of some files, and nothing for those in which that fails."""
-        found: list[Sequence[int | str]] = [()] * len(modules)
-        for number, module in enumerate(modules):
-            with suppress(Exception):  # it fails again where the error is reported
-                found[number] = [*self.amounts_in(module)]
-        return found
-
-    def amounts_in(self, module: Module) -> Iterator[int | str]:
-        """Yield how much each agent has to do on each selected node of a file."""
-        scripts = NeedScripts(self.tree, module)
-        for node in self._selected_in(module):
-            for agent in self.agents:
-                yield self._amount(agent, module, node, scripts)
-
-    def _selected_in(self, module: Module) -> list[Node]:
-        return [node for node in module.nodes if node.key in self.wanted]
-
-    def plan_file(self, module: Module, known: Iterator[int | str], room: int | None) -> _Part:
+    def plan_file(self, module: Module, room: int | None) -> _Part:
         """Return the jobs for the nodes of a file.
 
-        `known` is the result of `amounts_in`. `room` is the maximum number of nodes with jobs, or
-        None if there is no limit.
+        `room` is the maximum number of nodes with jobs, or None if there is no limit.
         """
+        scripts = NeedScripts(self.tree, module)
         work: list[_Work] = []
         chosen: set[NodeKey] = set()
         full = False
         skipped = 0
         left: list[_Left] = []
-        nodes = self._selected_in(module)
+        nodes = [node for node in module.nodes if node.key in self.wanted]
         for node in nodes:
             for agent in self.agents:
                 left_out = room is not None and node.key not in chosen and len(chosen) >= room
                 full = full or left_out
-                amount = 0 if left_out else next(known)
+                amount = 0 if left_out else self._amount(agent, module, node, scripts)
                 if isinstance(amount, str):
                     left.append(_Left(agent.definition.operation, amount, node.key))
                 if not amount or isinstance(amount, str):
@@ -333,7 +325,8 @@ class _FilePlanner:
                 work.append(_Work(agent, node, amount))
         jobs = self._jobs(module, work, full=full)
         amounts = {job.agent_id: amount for job, amount in jobs}
-        return _Part([job for job, _ in jobs], work, amounts, len(nodes), skipped, left)
+        done = [_Planned(agent.definition.operation, n.key, amount) for agent, n, amount in work]
+        return _Part([job for job, _ in jobs], done, amounts, len(nodes), skipped, left)
 
     def _jobs(self, module: Module, work: list[_Work], *, full: bool) -> list[tuple[Job, int]]:
         """Return the jobs for a file's work with their amounts, jobs on several nodes first."""
