@@ -152,8 +152,8 @@ def _plan_files(
 ) -> list["_Part"]:
     """Plan jobs for at most `room` nodes, and add the files that cannot be planned to `unreadable`."""
 
-    def plan(part: Sequence[Module]) -> list[_Part | str]:
-        left, parts = room, list[_Part | str]()
+    def plan(part: Sequence[Module]) -> list[_Part | dict[str, Any]]:
+        left, parts = room, list[_Part | dict[str, Any]]()
         for module in part:
             try:
                 parts.append(made := planner.plan_file(module, left))
@@ -161,17 +161,13 @@ def _plan_files(
             except (RemoraError, OSError):
                 raise
             except Exception as error:  # noqa: BLE001 - one bad file must not stop the whole plan
-                parts.append(f"{bug_report_line(error)}; {REPORT}")
+                detail = f"{bug_report_line(error)}; {REPORT}"
+                parts.append({"path": module.path, "detail": detail})
         return parts
 
     planned = map_in_processes(plan, modules) if room is None else plan(modules)
-    found: list[_Part] = []
-    for module, made in zip(modules, planned, strict=True):
-        if isinstance(made, str):
-            unreadable.append({"path": module.path, "detail": made})
-        else:
-            found.append(made)
-    return found
+    unreadable += [made for made in planned if isinstance(made, dict)]
+    return [made for made in planned if isinstance(made, _Part)]
 
 
 def without_operations(plan: Plan, names: Collection[str], reason: str) -> Plan:
