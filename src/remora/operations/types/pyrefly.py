@@ -88,44 +88,35 @@ class Pyrefly:
 def _annotated(
     files: RootedFiles, paths: Sequence[str], minor: int, packages: Iterable[Path], seconds: float
 ) -> dict[str, str]:
-    """Let pyrefly annotate some files, return the texts that it changes, and undo its changes."""
-    before = {path: files.read_bytes(path) for path in paths}
-    changed: dict[str, bytes] = {}
-    try:
-        _annotate(files, paths, minor, packages, seconds)
-    finally:
-        for path, content in before.items():
-            if (after := files.read_bytes(path)) != content:
-                changed[path] = after
-                files.put(path, content)
-    return {path: content.decode() for path, content in changed.items()}
-
-
-def _annotate(
-    files: RootedFiles, paths: Sequence[str], minor: int, packages: Iterable[Path], seconds: float
-) -> None:
-    """Let pyrefly write annotations into some files.
+    """Let pyrefly annotate some files, return the texts that it changes, and undo its changes.
 
     It reads installed packages in `packages`, and runs nothing. The project's own settings of
     pyrefly do not count, because they may leave files out. Raises PyreflyError.
     """
     files.put(_SETTINGS, b"")
-    read = tuple(packages)
+    before, changed = {path: files.read_bytes(path) for path in paths}, dict[str, str]()
+    read, program = tuple(packages), program_of("pyrefly")
     words = [f"--search-path={root or '.'}" for root in import_roots(files)]
     words += [f"--site-package-path={path}" for path in read]
-    program = program_of("pyrefly")
     command = Command(
         argv=(program, "infer", *_FLAGS, f"--python-version=3.{minor}", *words, "--", *paths),
         folder=files.root,
         seconds=min(SECONDS, seconds),
         confinement=Confinement(read=(Path(program), *read), write=(files.root,)),
     )
-    finished = run_command(command)
+    try:
+        finished = run_command(command)
+    finally:
+        for path, content in before.items():
+            if (after := files.read_bytes(path)) != content:
+                changed[path] = after.decode("utf-8", "replace")
+                files.put(path, content)
     if finished.timed_out:
         raise PyreflyError(f"pyrefly did not finish within {command.seconds:.3g} seconds")
     if finished.returncode:
         message = finished.stderr.decode("utf-8", "replace").strip()[-300:]
         raise PyreflyCrashError(f"pyrefly failed: {message or finished.returncode}")
+    return changed
 
 
 def terms_in(annotated: Mapping[str, str], index: ProjectIndex) -> Terms:
