@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+import remora as library
 from remora.memory.events import Review, payload
 from remora.threads import Cancelled, raise_if_cancelled
 from remora.trace.read.reader import read_events
@@ -261,3 +262,50 @@ def test_a_run_of_another_installation_is_listed_and_not_reviewed(
         assert "2 changes of 2 runs wait for your decision." in stranger.get("/").text
         listed = stranger.get("/?start=1").text
         assert "1 change of 1 run waits for your decision in the 1 run of this page." in listed
+
+
+@pytest.mark.slow
+def test_changes_that_no_gate_judged_need_an_answer(
+    project: Path, user: Remora, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in user.environment.items():
+        monkeypatch.setenv(name, value)
+
+    def pending() -> list[int]:
+        return [run["pending"] for run in user("runs", "--json", cwd=project).document["runs"]]
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as before_gates:
+        before_gates.setattr("remora.usecases.analyze.session.judge_run", interrupt)
+        run = library.analyze(root=project, operations=["lint"]).run_id
+    assert pending() == [1, 1], "what gates judged is not withdrawn for it"
+    why = f"the run was interrupted; `remora analyze --resume {run}` runs them"
+    told = f"the project's own tests did not run: {why}"
+    for words in (("show", run), ("report", run)):
+        assert told in " ".join(user(*words, cwd=project).out.replace("\\", "").split())
+    with client_of(project, user.home) as pages:
+        (first,) = set(
+            re.findall(r'class="button" href="/runs/([^"/]+)/review', pages.get("/").text)
+        )
+        assert first != run
+        said = re.sub("`(.*)`", r"<code>\1</code>", told[1:])
+        assert said in html.unescape(pages.get(f"/runs/{run}").text)
+        text = html.unescape(pages.get(f"/runs/{run}/review").text)
+        assert said in text
+        form = dict(re.findall(r'name="(token|agent|hunks|ask)" value="([^"]*)"', text))
+        data = {**form, "by": "file", "verb": "accept", "hunk": ["1", "2"]}
+        text = html.unescape(pages.post(f"/runs/{run}/review", data=data).text)
+        assert "not written: settings.py: no test ran with it" in text
+        assert (
+            "no test ran with it (the run was interrupted;"
+            in user("accept", run, "--all", cwd=project).out
+        )
+        text = pages.post(f"/runs/{run}/review", data={**data, "untested": "on"}).text
+        assert "1 change accepted" in text
+        pages.post(f"/runs/{run}/review", data={**data, "verb": "undo"})
+    assert user("analyze", "--resume", run, cwd=project).code == 0
+    assert pending() == [0, 1]
+    text = user("show", first, cwd=project).out
+    assert f"withdrawn: proposed again by run {run}" in text

@@ -6,7 +6,7 @@ The verdicts are those of `remora review`, and are recorded with the surface `we
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
@@ -22,11 +22,12 @@ from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
-from remora.runs.report.job_texts import done_summary
+from remora.runs.report.job_texts import done_summary, why_not_judged
 from remora.runs.review.accepted_changes import Announce, Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, pending_changes
 from remora.runs.review.ready_changes import ready_change
+from remora.runs.review.selection import is_tested
 from remora.statuses import DECIDED
 from remora.text import count
 from remora.trace.read.reader import typed_payload
@@ -93,6 +94,8 @@ class ShownChange(NamedTuple):
     """Conflicts with the user's files. While there are any, it cannot be accepted."""
     others: Sequence[JobView] = ()
     """The accepted change sets that caused the conflicts."""
+    is_untested: bool = False
+    """True if tests could have run with it, but the run was interrupted."""
 
 
 class ShownGroup(NamedTuple):
@@ -129,6 +132,7 @@ def review_page(
         groups=_groups(project, view, pending),
         decided=[(job, _part(job)) for job in _decided(view)],
         hunks_text=hunks_text,
+        not_judged=why_not_judged(view),
         messages=[queue.take(verdict) for verdict in done],
         form_token=session.form_token,
         judged=judged,
@@ -218,22 +222,27 @@ def _decide(invocation: Invocation, run: str, form: Form, announce: Announce) ->
     return act(replace(open_project(invocation), surface="web"), run, form, announce)
 
 
+def _options(project: Project, form: Form, announce: Announce) -> dict[str, Any]:
+    may_write = "untested" in form or "ask" not in form
+    return {"root": project, "announce": announce, "may_write": lambda *_: may_write}
+
+
 def _accept(project: Project, run: str, form: Form, announce: Announce) -> Verdicts:
-    agent = first_value(form, "agent")
+    agent, options = first_value(form, "agent"), _options(project, form, announce)
     shown, chosen = (
         {parse_number(text) for group in form.get(name, ()) for text in group.split()}
         for name in ("hunks", "hunk")
     )
     if chosen != shown:
-        done = accept_part.accept_hunks(run, agent, chosen, root=project, announce=announce)
+        done = accept_part.accept_hunks(run, agent, chosen, **options)
         rest = None if done.conflicts else verdicts.reject(run, agent, root=project)
         return done if rest is None else replace(done, view=rest.view)
-    return verdicts.accept(run, agent, root=project, announce=announce)
+    return verdicts.accept(run, agent, **options)
 
 
 def _accept_group(project: Project, run: str, form: Form, announce: Announce) -> Verdicts:
     """Accept the change sets that the page showed, not others that are pending since."""
-    return verdicts.accept(run, *form.get("agent", ()), root=project, announce=announce)
+    return verdicts.accept(run, *form.get("agent", ()), **_options(project, form, announce))
 
 
 def _reject(project: Project, run: str, form: Form, _announce: Announce) -> Verdicts:
@@ -277,7 +286,8 @@ def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownCh
         return ShownChange(job, done_summary(job), [], 0, error.with_hint, after)
     groups = separate_hunks(labelled_hunks(change.whole, job, change.hunks))
     of = hunk_count(change.whole)
-    return ShownChange(job, done_summary(job), groups, of, "", after, conflicts, others)
+    untested = bool(why_not_judged(view)) and not is_tested(project, job)
+    return ShownChange(job, done_summary(job), groups, of, "", after, conflicts, others, untested)
 
 
 def _part(job: JobView) -> str:

@@ -21,7 +21,7 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import JobDocuments, RunView, read_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.totals import phrases_of, proposed_text, totals_by_operation
-from remora.runs.report.job_texts import done_summary, unread_text
+from remora.runs.report.job_texts import done_summary, unread_text, why_not_judged
 from remora.statuses import CONFLICT, NO_MODEL, RUNNING, UNDECIDED, WITHOUT_RESULT, results_of
 from remora.web.addresses import Links, query_number
 from remora.web.html_responses import page, page_in_two_parts, render
@@ -81,6 +81,7 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int, 
             (job.review.state or str(job.status) for job in view.jobs), view.planned
         ),
         gates=view.gates,
+        not_judged=why_not_judged(view),
         notes=[unread] if unread else [],
         rows=[*job_rows(shown, _causes(project, shown))],
         summary=done_summary,

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import remora as library
-from remora.runs.review import repeats
 from tests.cli.conftest import Remora, write
 
 UNUSED = "import os\n\n\ndef load():\n    return 1\n"
@@ -74,7 +73,7 @@ def test_it_comes_back_with_another_version_of_its_rules(
     assert reviews() == ["pending"]
     library.reject("last", every=True, root=shop)
     assert reviews() == ["rejected"]
-    monkeypatch.setattr(repeats, "version", {"ruff": "99.0"}.get)
+    monkeypatch.setattr("importlib.metadata.version", {"ruff": "99.0"}.get)
     assert reviews() == ["pending"]
 
 

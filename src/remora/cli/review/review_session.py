@@ -25,6 +25,7 @@ from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
+from remora.runs.report.job_texts import why_not_judged
 from remora.runs.review.accepted_changes import Verdicts
 from remora.runs.review.conflicts import conflicts_now
 from remora.runs.review.pending import GroupBy, is_alike, pending_changes, rules_text
@@ -83,6 +84,8 @@ class Review:
     def decide_all(self) -> None:
         """Review change sets until none is pending, or the user quits."""
         shown = None
+        if why := why_not_judged(self.view):
+            print_lines(wrapped(f"the project's own tests did not run: {why}"))
         try:
             while left := self._ahead():
                 group, job = left[0]

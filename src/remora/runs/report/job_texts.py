@@ -10,7 +10,7 @@ from remora.runs.records.findings import codes_text, fixes_text, work_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
 from remora.runs.report.report_model import Finding, JobReport
-from remora.statuses import CONFLICT, DONE, KEPT, STALE, TEST_GATE, VALUES_GATE
+from remora.statuses import CONFLICT, DONE, INTERRUPTED, KEPT, STALE, TEST_GATE, VALUES_GATE
 from remora.text import count, escape_line
 
 
@@ -60,11 +60,22 @@ def reasons(job: JobReport) -> list[str]:
     return [*map(escape_line, [*found, *job.reasons])]
 
 
+def why_not_judged(view: RunView) -> str:
+    """Return why gates did not run on the changes of a run that was interrupted, or nothing."""
+    has_gates = (view.start.config.get("gates") or {}).get("time_s")
+    has_changes = any(job.review.state in KEPT for job in view.jobs)
+    if view.gates or view.status != INTERRUPTED or not has_gates or not has_changes:
+        return ""
+    return f"the run was interrupted; `remora analyze --resume {view.run_id}` runs them"
+
+
 def gate_texts(view: RunView) -> list[str]:
     """Return the proof, such as `tested: mypy and pytest report the same as before`, and the gaps.
 
     The last text says why the change sets are not tested. There are none without change sets.
     """
+    if why := why_not_judged(view):
+        return [f"the project's own tests did not run: {why}"]
     if view.gates is None or not any(job.review.state in KEPT for job in view.jobs):
         return []
     results = sorted(view.gates.results, key=lambda gate: gate.name == TEST_GATE)

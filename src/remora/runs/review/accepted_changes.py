@@ -17,6 +17,7 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_stream import RunStream, open_run
+from remora.runs.report.job_texts import why_not_judged
 from remora.runs.review.apply_changes import merged, objections, write_change_set
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.ready_changes import (
@@ -166,7 +167,8 @@ def refused_untested(
     """Return why code may not be written that no test ran with, by agent."""
     jobs = [change.job for change in changes if not is_tested(project, change.job)]
     results = view.gates.results if view.gates else ()
-    gap = next((gate.missing for gate in results if gate.name == TEST_GATE), "no check ran")
+    missing = (gate.missing for gate in results if gate.name == TEST_GATE)
+    gap = why_not_judged(view) or next(missing, "no check ran")
     if not jobs or may_write([display_name(job.node_id) for job in jobs], gap):
         return {}
     why = f"no test ran with it ({gap}); --untested accepts it"

@@ -26,7 +26,7 @@ from remora.runs.records.run_listing import read_run_line
 from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.ready_changes import ReadyChange, ready_change, verdict_on
-from remora.statuses import REJECTED, UNDECIDED, WITHDRAWN
+from remora.statuses import CHECKED, REJECTED, TESTED, UNDECIDED, WITHDRAWN
 from remora.trace.trace_folder import stream_id
 from remora.version import __version__
 from remora.workspaces.hunks import hunks_of
@@ -89,7 +89,7 @@ def settle_repeats(project: Project, run_id: str) -> None:
     """Reject what was rejected before, and withdraw what a run proposes again from older runs.
 
     A change set is withdrawn if all of its hunks are proposed again, and were not taken out by
-    gates. Runs that cannot be written are left out.
+    gates, which proved as much as in its own run. Runs that cannot be written are left out.
     """
     runs: Mapping[str, CurrentAttempts] = {}
     proposed: dict[tuple[str, str], set[str]] = {}
@@ -101,6 +101,8 @@ def settle_repeats(project: Project, run_id: str) -> None:
                 proposed.setdefault(file, set()).update(hunk_digests(change).values())
     again = []
     for name in runs.keys() - {run_id}:
+        if _proof(runs[run_id]) < _proof(runs[name]):
+            continue
         for start in runs[name].starts():
             ours = proposed.get((start.operation, file_of_key(start.node_id)))
             if ours and (review := runs[name].review(start.agent_id)) in UNDECIDED:
@@ -110,6 +112,11 @@ def settle_repeats(project: Project, run_id: str) -> None:
                 hunks = hunk_digests(change).values() if change else ()
                 again += [(name, start.agent_id)] if hunks and ours.issuperset(hunks) else []
     _withdraw(project, again, f"proposed again by run {run_id}")
+
+
+def _proof(run: CurrentAttempts) -> int:
+    """Return how much the gates of a run proved. They proved nothing if they have not run."""
+    return {CHECKED: 1, TESTED: 2}.get(run.gates.proof, 0) if run.gates else 0
 
 
 def refused_by(project: Project, run_id: str, jobs: Iterable[JobView]) -> set[str]:
