@@ -2,15 +2,20 @@
 
 import gzip
 import re
+from functools import partial
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 import remora.web
 from remora.trace.read.turn_positions import last_turn, turn_lines
+from remora.web.addresses import Links
+from remora.web.html_responses import page_in_two_parts
 from remora.web.session import Session
 from tests.cli.conftest import new_repository, write
 from tests.diagnosis.planted_failures import Planted
@@ -294,7 +299,8 @@ def test_what_is_left_out_of_lists_is_named(
 
 def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path: Path) -> None:
     source = 'def add(a, b):\n    """Add.\n\n    :param {}: the <i>\n    """\n    return a + b\n'
-    root = new_repository(write(tmp_path / "shop", {"shop.py": source.format("a")}))
+    files = {"shop.py": source.format("a"), "README.md": "Call `add(1, 2)`.\n"}
+    root = new_repository(write(tmp_path / "shop", files))
     write(root, {"shop.py": source.format("first")})
     with client_of(root, tmp_path / "home") as client:
         judged = client.get("/judge").text
@@ -313,7 +319,18 @@ def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path
             assert served is None, served
         concerned = client.get("/impact?name=add").text
         assert 'shop.py:add</a> <span class="dim">shop.py:1</span>' in concerned
+        assert '<th scope="row">README.md:1</th>' in concerned
         assert "there is no node nothing" in client.get("/impact?name=nothing").text
+
+
+def test_a_fault_in_a_part_that_is_sent_later_is_shown_in_its_place() -> None:
+    def body(_link: Links) -> str:
+        raise KeyError("name")
+
+    show = partial(page_in_two_parts, "impact.html", body, asked="")
+    text = TestClient(Starlette(routes=[Route("/", show)])).get("/").text
+    assert '<p class="problem"><b>a fault in Remora: KeyError' in text
+    assert text.endswith("</html>")
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.memory.canonical import json_text
 from remora.statuses import STATUSES, UNDECIDED, proven_text
-from remora.text import age_text, count, size_text
+from remora.text import REPORT, age_text, bug_report_line, count, size_text
 from remora.tools.host.ruff.rules import with_name
 from remora.web.addresses import FileLinks, Links, PageLinks
 from remora.web.value_view import (
@@ -134,8 +134,10 @@ def page_in_two_parts(
         yield above
         try:
             yield body(link)
-        except RemoraError as error:
-            yield render("problem.html", error=error)
+        except Exception as error:  # noqa: BLE001 (the beginning is sent: only the place is left)
+            fault = RemoraError(bug_report_line(error), hint=REPORT)
+            shown = error if isinstance(error, RemoraError) else fault
+            yield render("problem.html", error=shown)
         yield below
 
     return StreamingResponse(parts(), headers=headers, media_type="text/html")
