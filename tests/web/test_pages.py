@@ -320,7 +320,10 @@ def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path
         concerned = client.get("/impact?name=add").text
         assert 'shop.py:add</a> <span class="dim">shop.py:1</span>' in concerned
         assert '<th scope="row">README.md:1</th>' in concerned
-        assert "there is no node nothing" in client.get("/impact?name=nothing").text
+        assert (
+            "No function, class or file matches “nothing”"
+            in client.get("/impact?name=nothing").text
+        )
 
 
 def test_a_fault_in_a_part_that_is_sent_later_is_shown_in_its_place() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from remora.bootstrap.invocation import Invocation
-from remora.errors import OutsideError, RemoraError
+from remora.errors import NotFound, OutsideError, RemoraError
 from remora.hub.process import spawn
 
 _STOP_S = 2.5
@@ -28,7 +28,7 @@ async def document_of(
     """Run a command in the project's root with `given` as its input, and return its JSON document.
 
     If the call is cancelled, the command is interrupted. Raises RemoraError with the command's own
-    message if it fails.
+    message if it fails, and NotFound if that is why.
     """
     common = ["--json", "--quiet", "--root", str(invocation.find_root())]
     if invocation.config_file is not None:
@@ -53,7 +53,8 @@ async def document_of(
         raise OutsideError(f"the run ended without a result: {_last_line(problems)}") from None
     if "error" in document:
         error = document["error"]
-        raise RemoraError(error["message"], hint=error.get("hint", ""))
+        kind = NotFound if error["code"] == "not_found" else RemoraError
+        raise kind(error["message"], hint=error.get("hint", ""))
     return document
 
 

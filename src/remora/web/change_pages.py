@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.code.edit.text_lines import split_lines
-from remora.errors import HostError, RemoraError
+from remora.errors import HostError, NotFound, RemoraError
 from remora.runs.report.problems import Problem
 from remora.runs.review.accepted_changes import Announce
 from remora.usecases.command_document import document_of
@@ -71,7 +71,10 @@ def impact_page(invocation: Invocation, request: Request) -> Response:
     words = ["hub", "impact", "--budget=8000", *(["--", name] if name else [])]
 
     def body(link: Links) -> str:
-        found = asyncio.run(document_of(invocation, words))
+        try:
+            found = asyncio.run(document_of(invocation, words))
+        except NotFound:
+            raise NotFound(f"No function, class or file matches “{name}”") from None
         return render("impact_body.html", found=found, titles=TITLES, link=link)
 
     return page_in_two_parts("impact.html", body, request, asked=name)
