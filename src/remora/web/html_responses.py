@@ -157,11 +157,11 @@ def download(data: bytes, name: str) -> Response:
     return Response(data, 200, headers, "application/octet-stream")
 
 
-def diff_html(diff: str) -> Markup:
-    """Return a diff as lines of HTML with their numbers before and after it."""
+def diff_html(diff: str, before: str = "") -> Markup:
+    """Return a diff of a file `before` it as lines of HTML, with their numbers in both versions."""
     old = new = 0
     html: list[str] = []
-    for line in diff_lines(diff):
+    for line in diff_lines(diff, before):
         numbers = ("", "")
         if line.kind == "hunk" and (begins := _BEGINS.match(line.text)):
             old, new = int(begins[1]), int(begins[2])

@@ -84,6 +84,8 @@ class ShownChange(NamedTuple):
     summary: str
     """What the change set fixes, and what it leaves."""
     groups: list[list[ChangeHunk]]
+    before: Mapping[str, str]
+    """The files as they were when the run started."""
     of: int
     """The number of its hunks with those that are decided or were taken out."""
     problem: str
@@ -156,7 +158,8 @@ def lines_part(invocation: Invocation, request: Request) -> Response:
     end = min([end, *(other.start for other in others if other.start > hunk - 1)])
     head = f"@@ -{first + 1} +{new + first + 1 - old} @@"
     shown = b"".join(b" " + line for line in lines[first:end]).decode("utf-8", "replace")
-    return HTMLResponse(diff_html(f"{head}\n{shown}" if shown else ""))
+    before = base.decode("utf-8", "replace")
+    return HTMLResponse(diff_html(f"{head}\n{shown}" if shown else "", before))
 
 
 async def decide(
@@ -283,11 +286,14 @@ def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownCh
         conflicts = conflicts_now(project, change.patches)
         others = conflicting_jobs(project, view, job) if conflicts else []
     except RemoraError as error:
-        return ShownChange(job, done_summary(job), [], 0, error.with_hint, after)
+        return ShownChange(job, done_summary(job), [], {}, 0, error.with_hint, after)
     groups = separate_hunks(labelled_hunks(change.whole, job, change.hunks))
     of = hunk_count(change.whole)
     untested = bool(why_not_judged(view)) and not is_tested(project, job)
-    return ShownChange(job, done_summary(job), groups, of, "", after, conflicts, others, untested)
+    before = {patch.path: (patch.base or b"").decode("utf-8", "replace") for patch in change.whole}
+    return ShownChange(
+        job, done_summary(job), groups, before, of, "", after, conflicts, others, untested
+    )
 
 
 def _part(job: JobView) -> str:

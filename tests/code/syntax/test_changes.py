@@ -195,12 +195,19 @@ def test_both_versions_of_a_line_have_their_syntax_and_what_the_other_lacks() ->
 
 
 @pytest.mark.parametrize(
-    ("before", "is_inside"),
-    [("", True), ("text.", True), ("def f():", False)],
+    ("before", "syntax"),
+    [
+        ('def f():\n    """Text\n\n{0}', ["string", "string", "keyword"]),
+        ('"""\nText\n"""\n{0}', ["keyword", "string", "string"]),
+        ('x = f"""\n{{a}}\n\n{0}', ["string", "string", "keyword"]),
+        ("", ["", "", ""]),
+    ],
 )
-def test_a_hunk_may_begin_inside_a_string(before: str, is_inside: bool) -> None:
-    *_, last = diff_lines(f'@@ -1,3 +1,3 @@\n {before}\n """\n return\n')
-    assert last.parts[1].syntax == ("keyword" if is_inside else "string")
+def test_a_hunk_has_the_syntax_of_its_place_in_the_file(before: str, syntax: list[str]) -> None:
+    hunk = 'return\n"""\nreturn'
+    lines = hunk.replace("\n", "\n ")
+    shown = diff_lines(f"@@ -4,3 +4,3 @@\n {lines}\n", before and before.format(hunk))
+    assert [line.parts[1].syntax for line in shown[1:]] == syntax
 
 
 def test_the_text_of_a_line_is_kept_with_any_character_in_it() -> None:
