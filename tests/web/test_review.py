@@ -186,6 +186,10 @@ def test_the_page_goes_on_with_the_next_change_set(two: Path, user: Remora) -> N
         given = {"token": token, "by": "file", "hunks": "1", "verb": "accept"}
         done = pages.post(address_of(two), data={**given, "agent": first, "hunk": "2", "next": "x"})
         assert done.url.fragment == first, "nothing was decided"
+        mine, _, other = done.text.partition(f'id="{second}"')
+        assert '<p class="problem" role="status">Nothing was decided' in mine.partition(first)[2]
+        assert ('value="1" checked' in mine, 'value="1" checked' in other) == (False, True)
+        assert 'class="message"' not in done.text
         (following,) = re.findall(rf'name="next" value="({second})"', text)
         data = {**given, "agent": first, "hunk": "1", "next": following}
         assert pages.post(address_of(two), data=data).url.fragment == second

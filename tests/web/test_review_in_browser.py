@@ -86,6 +86,6 @@ def test_enter_without_scripts_decides_nothing(browser: Browser, two: Path, user
         page.get_by_label("comment").first.fill("wrong")
         page.keyboard.press("Enter")
         page.locator("[name=hunk]").first.press("Enter")
-        expect(page.locator(".message")).to_contain_text("no button was pressed")
+        expect(page.locator(".problem")).to_contain_text("no button was pressed")
         expect(page.locator(".change-set")).to_have_count(2)
         assert verdicts(two) == []

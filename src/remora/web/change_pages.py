@@ -24,7 +24,7 @@ from remora.web.addresses import Links
 from remora.web.html_responses import page, page_in_two_parts, render
 from remora.web.review_page import first_value, read_form
 from remora.web.session import Session
-from remora.web.verdict_queue import VerdictQueue
+from remora.web.verdict_queue import Outcome, VerdictQueue
 from remora.workspaces.rooted_files import RootedFiles
 
 _AROUND = 2
@@ -41,7 +41,7 @@ def judge_page(
     While a judgement is made, the page shows what it says. When it has ended, it is the last one.
     """
     judged, done = queue.of_run("")
-    messages = [queue.take(verdict) for verdict in done]
+    messages = [queue.take(verdict).message for verdict in done]
     if done and not any(messages):
         return RedirectResponse("/judge?last=1", 303)
     if judged:
@@ -80,14 +80,14 @@ def impact_page(invocation: Invocation, request: Request) -> Response:
     return page_in_two_parts("impact.html", body, request, asked=name)
 
 
-def _judge(invocation: Invocation, request: ChangeRequest, tell: Announce) -> tuple[str, str]:
+def _judge(invocation: Invocation, request: ChangeRequest, tell: Announce) -> Outcome:
     """Judge a change, which keeps the judgement. Return what is wrong if it cannot be judged."""
     observer = judging.JudgeObserver(tell, lambda found: tell(f"{found.path}: {found.text}"))
     try:
         judging.judge_change(invocation, request, observer)
     except RemoraError as error:
-        return error.with_hint, ""
-    return "", ""
+        return Outcome(error.with_hint)
+    return Outcome("")
 
 
 def _judged(invocation: Invocation, session: Session, is_last: bool, link: Links) -> str:

@@ -36,7 +36,7 @@ from remora.usecases.review import revert as reverting
 from remora.web.addresses import number_in, query_number
 from remora.web.html_responses import diff_html, error_page, page
 from remora.web.session import Session
-from remora.web.verdict_queue import VerdictQueue
+from remora.web.verdict_queue import Outcome, VerdictQueue
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.copy.changes import hunks_text
 from remora.workspaces.hunks import ChangeHunk, hunk_count, separate_hunks
@@ -75,6 +75,11 @@ def parse_number(text: str) -> int:
     if found is None:
         raise UsageError(f"{text[:40]!r} is not a number", hint="load the review again")
     return found
+
+
+def _texts(form: Form, name: str) -> list[str]:
+    """Return the words in the values of a field."""
+    return " ".join(form.get(name, ())).split()
 
 
 class ShownChange(NamedTuple):
@@ -124,6 +129,9 @@ def review_page(
     judged, done = queue.of_run(run)  # before the run is read, which has what they recorded
     view = read_run(project, read_own_record(project, run))
     pending = pending_changes(view, by)
+    outcomes, groups = [queue.take(verdict) for verdict in done], _groups(project, view, pending)
+    shown = {change.job.agent_id for group in groups for change in group.changes}
+    refused = {done.agent: done for done in outcomes if done.is_refused and done.agent in shown}
     return page(
         "review.html",
         view=view,
@@ -131,11 +139,12 @@ def review_page(
         choices=get_args(GroupBy),
         pending=len(pending),
         shown=min(len(pending), _MOST),
-        groups=_groups(project, view, pending),
+        groups=groups,
         decided=[(job, _part(job)) for job in _decided(view)],
         hunks_text=hunks_text,
         not_judged=why_not_judged(view),
-        messages=[queue.take(verdict) for verdict in done],
+        messages=[outcome for outcome in outcomes if outcome not in refused.values()],
+        refused=refused,
         form_token=session.form_token,
         judged=judged,
         judged_agents={agent for verdict in judged for agent in verdict.agents},
@@ -177,14 +186,13 @@ async def decide(
     verdict = queue.add(run, form.get("agent", ()), carry_out)
     place = first_value(form, "next")
     if await verdict.finish_soon() and verdict.result.exception() is None:
-        place = verdict.result.result()[1]
+        place = verdict.result.result().agent
     by = _group_by(first_value(form, "by"))
     return RedirectResponse(f"/runs/{quote(run)}/review?by={by}#{quote(place, safe='')}", 303)
 
 
-def _carry_out(invocation: Invocation, run: str, form: Form, announce: Announce) -> tuple[str, str]:
+def _carry_out(invocation: Invocation, run: str, form: Form, announce: Announce) -> Outcome:
     """Carry out the verdict of a form. Return what it did, and the agent to show then."""
-    place = first_value(form, "agent")
     try:
         done = _decide(invocation, run, form, announce)
     except Conflict as error:
@@ -193,8 +201,11 @@ def _carry_out(invocation: Invocation, run: str, form: Form, announce: Announce)
         message = f"Nothing was decided: {error.with_hint}"
     else:
         message = _verdict_text(done)
-        place = place if done.conflicts else first_value(form, "next")
-    return message, place
+        is_decided = done.accepted or done.rejected or done.reopened
+        if is_decided and not done.conflicts and done.error is None:
+            return Outcome(message, first_value(form, "next"))
+    left = {*_texts(form, "hunks")} - {*_texts(form, "hunk")}
+    return Outcome(message, first_value(form, "agent"), left, is_refused=True)
 
 
 def _verdict_text(done: Verdicts) -> str:
@@ -232,10 +243,7 @@ def _options(project: Project, form: Form, announce: Announce) -> dict[str, Any]
 
 def _accept(project: Project, run: str, form: Form, announce: Announce) -> Verdicts:
     agent, options = first_value(form, "agent"), _options(project, form, announce)
-    shown, chosen = (
-        {parse_number(text) for group in form.get(name, ()) for text in group.split()}
-        for name in ("hunks", "hunk")
-    )
+    shown, chosen = ({*map(parse_number, _texts(form, name))} for name in ("hunks", "hunk"))
     if chosen != shown:
         done = accept_part.accept_hunks(run, agent, chosen, **options)
         rest = None if done.conflicts else verdicts.reject(run, agent, root=project)

@@ -1,11 +1,12 @@
 """Verdicts and judgements of the page, which are made one after the other while it can be used."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from secrets import token_urlsafe
 from threading import Event
 from time import time
+from typing import NamedTuple
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
@@ -18,6 +19,17 @@ _ANSWER_S = 1.0
 _PAUSE_S = 0.1
 
 
+class Outcome(NamedTuple):
+    """What a verdict or a judgement did."""
+
+    message: str
+    agent: str = ""
+    """The agent of the change set that is shown then."""
+    left: Collection[str] = ()
+    """The numbers of the hunks that a refused verdict had not chosen."""
+    is_refused: bool = False
+
+
 class Verdict:
     """A verdict on change sets of a run, by their agents, and what its gates have said."""
 
@@ -27,8 +39,7 @@ class Verdict:
         self.agents = frozenset(agents)
         self.said: list[str] = []
         self.begun = round(1000 * time())
-        self.result: Future[tuple[str, str]]
-        """What it did, and the agent of the change set that is shown then."""
+        self.result: Future[Outcome]
 
     async def finish_soon(self) -> bool:
         """Wait for a moment, and return True if it is carried out."""
@@ -48,7 +59,7 @@ class VerdictQueue:
         self._verdicts: dict[str, Verdict] = {}
 
     def add(
-        self, run: str, agents: Iterable[str], carry_out: Callable[[Announce], tuple[str, str]]
+        self, run: str, agents: Iterable[str], carry_out: Callable[[Announce], Outcome]
     ) -> Verdict:
         """Carry out a verdict after those before it. `carry_out` returns its result."""
         verdict = Verdict(run, agents)
@@ -64,10 +75,10 @@ class VerdictQueue:
         done = [verdict for verdict in verdicts if verdict.result.done()]
         return [verdict for verdict in verdicts if verdict not in done], done
 
-    def take(self, verdict: Verdict) -> str:
+    def take(self, verdict: Verdict) -> Outcome:
         """Return what a verdict did, and forget it."""
         self._verdicts.pop(verdict.name, None)
-        return verdict.result.result()[0]
+        return verdict.result.result()
 
     def close(self) -> None:
         """Give up the verdicts that wait, and the one whose gates run. One that writes ends."""

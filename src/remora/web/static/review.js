@@ -161,8 +161,10 @@ document.addEventListener("submit", (event) => {
 });
 
 // after a verdict, the address names the change set that comes next
-const next = changes.findIndex((change) => `#${change.id}` === location.hash);
-if (next > 0) {
+const refused = changes.findIndex((change) => change.querySelector(".problem[role=status]"));
+const next = refused < 0 ? changes.findIndex((change) => `#${change.id}` === location.hash) : refused;
+changes[refused]?.querySelector("[name=hunk]")?.dispatchEvent(new Event("change", { bubbles: true }));
+if (next > 0 || refused === 0) {
   changes[next].before(...document.querySelectorAll(".message"));
   select(next);
 }
