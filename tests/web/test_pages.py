@@ -344,8 +344,9 @@ def test_a_judgement_says_what_it_does_and_is_kept(tmp_path: Path) -> None:
         token = re.findall(r'name="token" value="([^"]+)', client.get("/judge").text)[0]
         answer = client.post("/judge", data={"token": token}, follow_redirects=False)
         assert answer.headers["location"] == "/judge"
-        text = client.get("/judge").text
+        state, text = client.get("/project").text, client.get("/judge").text
         if live := re.search(r'data-live="([^"]+)', text):  # else it has ended
+            assert re.search(r'<a href="/judge">judging … \d+ s</a>', state)
             events = client.get(live[1]).text
             assert "data: checking the project: pytest" in events
             assert events.rstrip().endswith("event: end\r\ndata:")

@@ -42,7 +42,6 @@ def _badge(template: str, invocation: Invocation, request: Request) -> Response:
 
 _PAGES: dict[str, Callable[[Invocation, Request], Response]] = {
     "/": runs_page,
-    "/project": project_part,
     "/project/work": work_part,
     "/impact": impact_page,
     "/runs/{run}": run_page,
@@ -71,6 +70,7 @@ def create_app(invocation: Invocation, session: Session, link_used: Callable[[],
             Route(review, partial(decide, invocation, session, verdicts), methods=["POST"]),
             Route("/judge", partial(judge_page, invocation, session, verdicts), methods=["GET"]),
             Route("/judge", partial(judge_whole, invocation, session, verdicts), methods=["POST"]),
+            Route("/project", partial(project_part, invocation, verdicts)),
             Route("/nodes", partial(nodes_page, invocation, hub)),
             Route("/nodes/{node:path}", partial(node_page, invocation, hub)),
             Route("/reach", partial(reach_part, hub)),

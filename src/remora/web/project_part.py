@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from itertools import chain
+from time import time
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -22,12 +23,13 @@ from remora.usecases.judge.judge_change import last_judgement
 from remora.usecases.look_at_project import plans_of_some
 from remora.version import __version__
 from remora.web.html_responses import page, render
+from remora.web.verdict_queue import VerdictQueue
 
 _MOST_FILES, _MOST_RUNS = 8, 50
 """Files with work that are named, and newest runs that are read for the verdicts on a model."""
 
 
-def project_part(invocation: Invocation, _request: Request) -> Response:
+def project_part(invocation: Invocation, queue: VerdictQueue, _request: Request) -> Response:
     """Return what is known of the project at once."""
     project = open_project(invocation)
     model = _model(invocation, project)
@@ -36,6 +38,7 @@ def project_part(invocation: Invocation, _request: Request) -> Response:
     return page(
         "project.html",
         change=unnamed_change(project.root),
+        judging=[round(time() - verdict.begun / 1000) for verdict in queue.of_run("")[0]],
         last=last_judgement(project),
         model=model,
         decided=sum(run.accepted + run.rejected + run.reverted for run in runs),
