@@ -16,7 +16,7 @@ from remora.memory.events import Review, payload
 from remora.threads import Cancelled, raise_if_cancelled
 from remora.trace.read.reader import read_events
 from remora.web import review_page
-from remora.web.verdict_queue import VerdictQueue
+from remora.web.verdict_queue import Outcome, VerdictQueue
 from tests.cli.conftest import Remora, new_repository, user_without_weights, write
 from tests.web.recorded import client_of
 
@@ -227,7 +227,7 @@ def test_verdicts_are_carried_out_in_turn_and_the_last_one_is_listed_first(
 def test_verdicts_that_have_not_written_are_given_up_when_the_server_ends() -> None:
     queue, begun = VerdictQueue(), Event()
 
-    def judge(_announce: object) -> tuple[str, str]:
+    def judge(_announce: object) -> Outcome:
         begun.set()
         while True:  # as a subprocess is waited for
             raise_if_cancelled()

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remora.code.syntax.diff_parts import DiffLine, Part, diff_lines
+from remora.code.syntax.diff_parts import HUNK, DiffLine, Part, diff_lines
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.memory.canonical import json_text
@@ -45,7 +45,6 @@ _STATES = (
 _CODE = re.compile(r"\b[A-Z]+\d+\b")
 _TAGS = {"keyword": "b", "string": "i", "comment": "i"}
 """Elements for the syntax in a line of a diff."""
-_BEGINS = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)")
 _MOST_OF_LINE, _MOST_OF_PART = 2000, 600
 """Characters that are shown of a line of a diff, and of a changed part of a packet."""
 HEADERS = {
@@ -136,8 +135,7 @@ def page_in_two_parts(
             yield body(link)
         except Exception as error:  # noqa: BLE001 (the beginning is sent: only the place is left)
             fault = RemoraError(bug_report_line(error), hint=REPORT)
-            shown = error if isinstance(error, RemoraError) else fault
-            yield render("problem.html", error=shown)
+            yield render("problem.html", error=error if isinstance(error, RemoraError) else fault)
         yield below
 
     return StreamingResponse(parts(), headers=headers, media_type="text/html")
@@ -157,14 +155,13 @@ def download(data: bytes, name: str) -> Response:
     return Response(data, 200, headers, "application/octet-stream")
 
 
-def diff_html(diff: str, before: str = "") -> Markup:
+def diff_html(diff: str, before: bytes = b"") -> Markup:
     """Return a diff of a file `before` it as lines of HTML, with their numbers in both versions."""
-    old = new = 0
-    html: list[str] = []
-    for line in diff_lines(diff, before):
+    old, new, html = 0, 0, list[str]()
+    for line in diff_lines(diff, before.decode("utf-8", "replace")):
         numbers = ("", "")
-        if line.kind == "hunk" and (begins := _BEGINS.match(line.text)):
-            old, new = int(begins[1]), int(begins[2])
+        if line.kind == "hunk" and (begins := HUNK.match(line.text)):
+            old, new = int(begins[1]), int(begins[3])
         elif line.kind in ("add", "del", "") and not line.text.startswith("\\"):
             is_old, is_new = line.kind != "add", line.kind != "del"
             numbers = f"{old}" * is_old, f"{new}" * is_new

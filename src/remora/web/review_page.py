@@ -77,11 +77,6 @@ def parse_number(text: str) -> int:
     return found
 
 
-def _texts(form: Form, name: str) -> list[str]:
-    """Return the words in the values of a field."""
-    return " ".join(form.get(name, ())).split()
-
-
 class ShownChange(NamedTuple):
     """A pending change set."""
 
@@ -89,8 +84,7 @@ class ShownChange(NamedTuple):
     summary: str
     """What the change set fixes, and what it leaves."""
     groups: list[list[ChangeHunk]]
-    before: Mapping[str, str]
-    """The files as they were when the run started."""
+    files_before: Mapping[str, bytes]
     of: int
     """The number of its hunks with those that are decided or were taken out."""
     problem: str
@@ -129,9 +123,6 @@ def review_page(
     judged, done = queue.of_run(run)  # before the run is read, which has what they recorded
     view = read_run(project, read_own_record(project, run))
     pending = pending_changes(view, by)
-    outcomes, groups = [queue.take(verdict) for verdict in done], _groups(project, view, pending)
-    shown = {change.job.agent_id for group in groups for change in group.changes}
-    refused = {done.agent: done for done in outcomes if done.is_refused and done.agent in shown}
     return page(
         "review.html",
         view=view,
@@ -139,12 +130,11 @@ def review_page(
         choices=get_args(GroupBy),
         pending=len(pending),
         shown=min(len(pending), _MOST),
-        groups=groups,
+        groups=_groups(project, view, pending),
         decided=[(job, _part(job)) for job in _decided(view)],
         hunks_text=hunks_text,
         not_judged=why_not_judged(view),
-        messages=[outcome for outcome in outcomes if outcome not in refused.values()],
-        refused=refused,
+        messages=[queue.take(verdict) for verdict in done],
         form_token=session.form_token,
         judged=judged,
         judged_agents={agent for verdict in judged for agent in verdict.agents},
@@ -167,8 +157,7 @@ def lines_part(invocation: Invocation, request: Request) -> Response:
     end = min([end, *(other.start for other in others if other.start > hunk - 1)])
     head = f"@@ -{first + 1} +{new + first + 1 - old} @@"
     shown = b"".join(b" " + line for line in lines[first:end]).decode("utf-8", "replace")
-    before = base.decode("utf-8", "replace")
-    return HTMLResponse(diff_html(f"{head}\n{shown}" if shown else "", before))
+    return HTMLResponse(diff_html(f"{head}\n{shown}" if shown else "", base))
 
 
 async def decide(
@@ -201,11 +190,10 @@ def _carry_out(invocation: Invocation, run: str, form: Form, announce: Announce)
         message = f"Nothing was decided: {error.with_hint}"
     else:
         message = _verdict_text(done)
-        is_decided = done.accepted or done.rejected or done.reopened
-        if is_decided and not done.conflicts and done.error is None:
+        if not (done.conflicts or done.error) and (done.accepted or done.rejected or done.reopened):
             return Outcome(message, first_value(form, "next"))
-    left = {*_texts(form, "hunks")} - {*_texts(form, "hunk")}
-    return Outcome(message, first_value(form, "agent"), left, is_refused=True)
+    shown, chosen = ({*" ".join(form.get(name, ())).split()} for name in ("hunks", "hunk"))
+    return Outcome(message, first_value(form, "agent"), shown - chosen)
 
 
 def _verdict_text(done: Verdicts) -> str:
@@ -243,7 +231,10 @@ def _options(project: Project, form: Form, announce: Announce) -> dict[str, Any]
 
 def _accept(project: Project, run: str, form: Form, announce: Announce) -> Verdicts:
     agent, options = first_value(form, "agent"), _options(project, form, announce)
-    shown, chosen = ({*map(parse_number, _texts(form, name))} for name in ("hunks", "hunk"))
+    shown, chosen = (
+        {parse_number(text) for group in form.get(name, ()) for text in group.split()}
+        for name in ("hunks", "hunk")
+    )
     if chosen != shown:
         done = accept_part.accept_hunks(run, agent, chosen, **options)
         rest = None if done.conflicts else verdicts.reject(run, agent, root=project)
@@ -298,7 +289,7 @@ def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownCh
     groups = separate_hunks(labelled_hunks(change.whole, job, change.hunks))
     of = hunk_count(change.whole)
     untested = bool(why_not_judged(view)) and not is_tested(project, job)
-    before = {patch.path: (patch.base or b"").decode("utf-8", "replace") for patch in change.whole}
+    before = {patch.path: patch.base or b"" for patch in change.whole}
     return ShownChange(
         job, done_summary(job), groups, before, of, "", after, conflicts, others, untested
     )

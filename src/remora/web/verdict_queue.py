@@ -20,14 +20,11 @@ _PAUSE_S = 0.1
 
 
 class Outcome(NamedTuple):
-    """What a verdict or a judgement did."""
+    """What a verdict or judgement did, the agent to show then, and hunks that a refused one left."""
 
     message: str
     agent: str = ""
-    """The agent of the change set that is shown then."""
-    left: Collection[str] = ()
-    """The numbers of the hunks that a refused verdict had not chosen."""
-    is_refused: bool = False
+    left: Collection[str] | None = None
 
 
 class Verdict:

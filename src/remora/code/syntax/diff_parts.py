@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import NamedTuple
 
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _KINDS = {"+": "add", "-": "del"}
 _MOST_WORDS, _MOST_PAIRS = 100, 50
 """Words and separators of a line, and lines of a hunk, that are compared: it takes a second."""
@@ -48,16 +48,12 @@ def diff_lines(diff: str, before: str = "") -> list[DiffLine]:
     """
     lines = diff.removesuffix("\n").split("\n") if diff else []
     kinds = zip(_line_kinds(lines), lines, strict=True)
-    old, unclosed = before.split("\n") if before else [], _unclosed((), 1)
-    found: list[DiffLine] = []
+    found, head = list[DiffLine](), ""
     for is_head, group in groupby(kinds, lambda pair: pair[0] in ("head", "hunk")):
         pairs = [*group]
-        if is_head:
-            begins = _HUNK.match(pairs[-1][1])
-            unclosed = _unclosed(old, int(begins[1]) if begins else 1)
-            found += (DiffLine(kind, (Part(line),)) for kind, line in pairs)
-        else:
-            found += _hunk(pairs, unclosed)
+        heads = (DiffLine(kind, (Part(line),)) for kind, line in pairs)
+        head = pairs[-1][1] if is_head else head
+        found += heads if is_head else _hunk(pairs, _unclosed(before, head))
     return found
 
 
@@ -66,8 +62,8 @@ def _line_kinds(lines: Sequence[str]) -> Iterator[str]:
     old = new = 0
     for line in lines:
         mark = line[:1]
-        if head := _HUNK.match(line) if old <= 0 and new <= 0 else None:
-            old, new = (int(number or 1) for number in head.groups()[1:])
+        if head := HUNK.match(line) if old <= 0 and new <= 0 else None:
+            old, new = (int(number or 1) for number in head.groups()[1::2])
             yield "hunk"
         elif old <= 0 and new <= 0 and line.startswith(("+++", "---")):
             yield "head"
@@ -76,7 +72,7 @@ def _line_kinds(lines: Sequence[str]) -> Iterator[str]:
             yield _KINDS.get(mark, "")
 
 
-def _hunk(pairs: Sequence[tuple[str, str]], unclosed: Sequence[str] | None) -> Iterator[DiffLine]:
+def _hunk(pairs: Sequence[tuple[str, str]], unclosed: str | None) -> Iterator[DiffLine]:
     old = _syntax([line[1:] for kind, line in pairs if kind != "add"], unclosed)
     new = _syntax([line[1:] for kind, line in pairs if kind != "del"], unclosed)
     for is_edited, group in groupby(pairs, lambda pair: pair[0] != ""):
@@ -109,40 +105,36 @@ def _others(line: str, version: str) -> list[bool]:
     return [tag != "equal" for tag, start, end, _, _ in codes for _ in "".join(words[start:end])]
 
 
-def _unclosed(before: Sequence[str], start: int) -> Sequence[str] | None:
+def _unclosed(before: str, head: str) -> str | None:
     """Return the lines of a string that is open where a hunk starts, or None if that is unknown."""
-    if start <= 1 or not before:
-        return () if start <= 1 else None
-    if (kinds := _kinds("\n".join(before))) is None:
-        return None
-    ends = [*accumulate(len(line) + 1 for line in before[: start - 1])]
-    number = next(
-        n for n in range(len(ends), -1, -1) if not n or kinds[ends[n - 1] - 1] != "string"
-    )
-    return before[number : start - 1]
+    begins = HUNK.match(head)
+    above = before.split("\n")[: max(0, int(begins[1]) - 1)] if begins else []
+    start = end = sum(len(line) + 1 for line in above)
+    kinds = _kinds(before)
+    while kinds[start - 1 : start] == ["string"]:
+        start = before.rfind("\n", 0, start - 1) + 1
+    return before[start:end] if kinds or not end else None
 
 
-def _syntax(lines: Sequence[str], unclosed: Sequence[str] | None) -> Iterator[Sequence[str]]:
-    """Yield the kind of each character of each line, after the lines of an unclosed string."""
-    text = "\n".join([*(unclosed or ()), *lines])
-    kinds = (_kinds(text) if unclosed is not None else None) or [""] * len(text)
-    begin = sum(len(line) + 1 for line in unclosed or ())
+def _syntax(lines: Sequence[str], unclosed: str | None) -> Iterator[Sequence[str]]:
+    """Yield the kind of each character of each line, which follow an unclosed string."""
+    begin, text = len(unclosed or ""), (unclosed or "") + "\n".join(lines)
+    kinds = (_kinds(text) if unclosed is not None else []) or [""] * len(text)
     for line in lines:
         yield kinds[begin : begin + len(line)]
         begin += len(line) + 1
 
 
 @lru_cache(maxsize=4)  # for all hunks of a file
-def _kinds(text: str) -> Sequence[str] | None:
-    """Return the kind of each character, or None if there are too many."""
+def _kinds(text: str) -> list[str]:
+    """Return the kind of each character, or nothing if there are too many."""
     from pygments.lexers.python import PythonLexer  # slow to import
     from pygments.token import Comment, Keyword, Operator, String
 
     known = {Keyword: "keyword", Operator.Word: "keyword", String: "string", Comment: "comment"}
-    if len(text) > _MOST_CHARACTERS:
-        return None
-    kinds = [""] * len(text)
-    for start, token, part in PythonLexer().get_tokens_unprocessed(text):
+    shown = text if len(text) <= _MOST_CHARACTERS else ""
+    kinds = [""] * len(shown)
+    for start, token, part in PythonLexer().get_tokens_unprocessed(shown):
         kind = next((kind for parent, kind in known.items() if token in parent), "")
         kinds[start : start + len(part)] = [kind] * len(part)
     return kinds
