@@ -160,11 +160,13 @@ document.addEventListener("submit", (event) => {
   });
 });
 
-// after a verdict, the address names the change set that comes next
-const refused = changes.findIndex((change) => change.querySelector(".problem[role=status]"));
-const next = refused < 0 ? changes.findIndex((change) => `#${change.id}` === location.hash) : refused;
-changes[refused]?.querySelector("[name=hunk]")?.dispatchEvent(new Event("change", { bubbles: true }));
-if (next > 0 || refused === 0) {
+// after a verdict, the address names the change set that comes next, or the one that was refused
+const refused = changes.find((change) => change.querySelector(".problem[role=status]"));
+if (refused) history.scrollRestoration = "manual"; // the page was loaded again
+if (refused) location.replace(`#${refused.id}`);
+refused?.querySelector("[name=hunk]")?.dispatchEvent(new Event("change", { bubbles: true }));
+const next = changes.findIndex((change) => `#${change.id}` === location.hash);
+if (next > 0) {
   changes[next].before(...document.querySelectorAll(".message"));
   select(next);
 }
