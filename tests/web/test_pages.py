@@ -309,6 +309,13 @@ def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path
             '<span class="chosen"><span class="number">4</span>     :param first: the &lt;i&gt;'
             in judged
         )
+        committed = client.get("/judge?range=HEAD..HEAD").text
+        assert "shop: No changed Python file to judge" in committed
+        assert re.search(r"it ends with [0-9a-f]+ start \(", committed)
+        uncommitted = client.get("/judge?range=HEAD").text
+        assert '<input type="hidden" name="range" value="HEAD">' in uncommitted
+        assert "have not run in your change since HEAD" in uncommitted
+        assert "unknown git revision" in client.get("/judge?range=--all").text
         assert client.post("/judge", data={"token": "guessed"}).status_code == 403
         for address in ("/judge?file=1", "/impact?name=add&file=1"):
             saved = client.get(address)
@@ -352,6 +359,7 @@ def test_a_judgement_says_what_it_does_and_is_kept(tmp_path: Path) -> None:
             assert events.rstrip().endswith("event: end\r\ndata:")
             text = client.get("/judge").text
         assert "No remarks on 1 changed Python file of your change since HEAD, " in text
+        assert '<li class="good">ruff' in text
         assert "Judge again" in text
         assert '<a href="/judge?last=1">0 remarks</a> of your change' in client.get("/project").text
         (kept,) = home.rglob("answers/judge/*")

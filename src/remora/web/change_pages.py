@@ -7,6 +7,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import groupby
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -46,8 +47,9 @@ def judge_page(
         return RedirectResponse("/judge?last=1", 303)
     if judged:
         return page("judge.html", judged=judged, messages=messages)
-    body = partial(_judged, invocation, session, "last" in request.query_params)
-    return page_in_two_parts("judge.html", body, request, judged=[], messages=messages)
+    values = {"judged": [], "messages": messages, "asked": request.query_params.get("range", "")}
+    body = partial(_judged, invocation, session, request.query_params)
+    return page_in_two_parts("judge.html", body, request, **values)
 
 
 async def judge_whole(
@@ -57,9 +59,8 @@ async def judge_whole(
     form = await read_form(session, request)
     if isinstance(form, Response):
         return form
-    is_again = bool(first_value(form, "again"))
-    last = judging.last_judgement(open_project(invocation)) if is_again else None
-    asked = ChangeRequest(*last.asked) if last else ChangeRequest()
+    last = judging.last_judgement(open_project(invocation)) if "again" in form else None
+    asked = ChangeRequest(*last.asked) if last else ChangeRequest(first_value(form, "range"))
     if not queue.of_run("")[0]:
         await queue.add("", (), partial(_judge, invocation, asked)).finish_soon()
     return RedirectResponse("/judge", 303)
@@ -90,14 +91,14 @@ def _judge(invocation: Invocation, request: ChangeRequest, tell: Announce) -> Ou
     return Outcome("")
 
 
-def _judged(invocation: Invocation, session: Session, is_last: bool, link: Links) -> str:
-    last = judging.last_judgement(open_project(invocation)) if is_last else None
-    found = (
-        last.judgement if last else judging.judge_change(invocation, ChangeRequest(), static=True)
-    )
-    files = partial(_with_lines, invocation, found.problems, last and last.contents)
+def _judged(invocation: Invocation, session: Session, query: QueryParams, link: Links) -> str:
+    last = judging.last_judgement(open_project(invocation)) if "last" in query else None
+    asked = ChangeRequest(query.get("range", "").strip())
+    found = last.judgement if last else judging.judge_change(invocation, asked, static=True)
+    contents = last.contents if last else {} if ".." in asked.revisions else None
     values = {"found": found, "last": last, "form_token": session.form_token, "link": link}
-    return render("judge_body.html", files=files, **values)
+    files = partial(_with_lines, invocation, found.problems, contents)
+    return render("judge_body.html", files=files, asked=asked.revisions, **values)
 
 
 def _with_lines(

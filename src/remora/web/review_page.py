@@ -27,7 +27,6 @@ from remora.runs.review.accepted_changes import Announce, Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, pending_changes
 from remora.runs.review.ready_changes import ready_change
-from remora.runs.review.selection import is_tested
 from remora.statuses import DECIDED
 from remora.text import count
 from remora.trace.read.reader import typed_payload
@@ -95,8 +94,6 @@ class ShownChange(NamedTuple):
     """Conflicts with the user's files. While there are any, it cannot be accepted."""
     others: Sequence[JobView] = ()
     """The accepted change sets that caused the conflicts."""
-    is_untested: bool = False
-    """True if tests could have run with it, but the run was interrupted."""
 
 
 class ShownGroup(NamedTuple):
@@ -221,43 +218,39 @@ def _decide(invocation: Invocation, run: str, form: Form, announce: Announce) ->
     act = _VERBS.get(verb)
     if act is None:
         raise UsageError(f"{verb!r} is not a verdict", hint="load the review again")
-    return act(replace(open_project(invocation), surface="web"), run, form, announce)
-
-
-def _options(project: Project, form: Form, announce: Announce) -> dict[str, Any]:
     may_write = "untested" in form or "ask" not in form
-    return {"root": project, "announce": announce, "may_write": lambda *_: may_write}
+    options = {"announce": announce, "may_write": lambda *_: may_write}
+    return act(replace(open_project(invocation), surface="web"), run, form, options)
 
 
-def _accept(project: Project, run: str, form: Form, announce: Announce) -> Verdicts:
-    agent, options = first_value(form, "agent"), _options(project, form, announce)
+def _accept(project: Project, run: str, form: Form, options: Mapping[str, Any]) -> Verdicts:
+    agent = first_value(form, "agent")
     shown, chosen = (
         {parse_number(text) for group in form.get(name, ()) for text in group.split()}
         for name in ("hunks", "hunk")
     )
     if chosen != shown:
-        done = accept_part.accept_hunks(run, agent, chosen, **options)
+        done = accept_part.accept_hunks(run, agent, chosen, root=project, **options)
         rest = None if done.conflicts else verdicts.reject(run, agent, root=project)
         return done if rest is None else replace(done, view=rest.view)
-    return verdicts.accept(run, agent, **options)
+    return verdicts.accept(run, agent, root=project, **options)
 
 
-def _accept_group(project: Project, run: str, form: Form, announce: Announce) -> Verdicts:
+def _accept_group(project: Project, run: str, form: Form, options: Mapping[str, Any]) -> Verdicts:
     """Accept the change sets that the page showed, not others that are pending since."""
-    return verdicts.accept(run, *form.get("agent", ()), **_options(project, form, announce))
+    return verdicts.accept(run, *form.get("agent", ()), root=project, **options)
 
 
-def _reject(project: Project, run: str, form: Form, _announce: Announce) -> Verdicts:
-    return verdicts.reject(
-        run, first_value(form, "agent"), feedback=first_value(form, "reason") or None, root=project
-    )
+def _reject(project: Project, run: str, form: Form, _: object) -> Verdicts:
+    reason = first_value(form, "reason") or None
+    return verdicts.reject(run, first_value(form, "agent"), feedback=reason, root=project)
 
 
-def _undo(project: Project, run: str, form: Form, _announce: Announce) -> Verdicts:
+def _undo(project: Project, run: str, form: Form, _: object) -> Verdicts:
     return reverting.undo(run, first_value(form, "agent"), root=project)
 
 
-_VERBS: dict[str, Callable[[Project, str, Form, Announce], Verdicts]] = {
+_VERBS: dict[str, Callable[[Project, str, Form, Mapping[str, Any]], Verdicts]] = {
     "accept": _accept,
     "accept_group": _accept_group,
     "reject": _reject,
@@ -288,11 +281,8 @@ def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownCh
         return ShownChange(job, done_summary(job), [], {}, 0, error.with_hint, after)
     groups = separate_hunks(labelled_hunks(change.whole, job, change.hunks))
     of = hunk_count(change.whole)
-    untested = bool(why_not_judged(view)) and not is_tested(project, job)
     before = {patch.path: patch.base or b"" for patch in change.whole}
-    return ShownChange(
-        job, done_summary(job), groups, before, of, "", after, conflicts, others, untested
-    )
+    return ShownChange(job, done_summary(job), groups, before, of, "", after, conflicts, others)
 
 
 def _part(job: JobView) -> str:

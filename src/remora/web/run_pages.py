@@ -69,7 +69,6 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int, 
     shown = jobs[start : start + _JOBS]
     plan = view.start.plan
     sums = totals_by_operation(JobDocuments(view.jobs), plan, project.operations.totals)
-    unread = unread_text(plan.get("unreadable", []))
     reviews = Counter(job.review.state for job in view.jobs)
     return render(
         "run_body.html",
@@ -82,7 +81,7 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int, 
         ),
         gates=view.gates,
         not_judged=why_not_judged(view),
-        notes=[unread] if unread else [],
+        unread=unread_text(plan.get("unreadable", [])),
         rows=[*job_rows(shown, _causes(project, shown))],
         summary=done_summary,
         undecided={state: reviews[state] for state in UNDECIDED if reviews[state]},

@@ -162,7 +162,9 @@ def test_a_clean_tree_is_compared_with_where_its_branch_began(shop: Path, poor: 
     git(shop, "branch", "-q", "-m", "main")
     assert since(poor, shop) == (["renamed-parameter"], "the commit before HEAD")
     git(shop, "update-ref", "refs/remotes/origin/main", "HEAD~2")
-    assert since(poor, shop)[1] == "the merge base with main"
+    assert since(poor, shop)[1] == "the merge base with origin/main"
+    found = poor(*STATIC, "HEAD~1..HEAD~2", cwd=shop).document
+    assert found["commit"] == git(shop, "log", "-1", "--format=%h %s (%an)", "HEAD~2").strip()
 
 
 def test_files_outside_of_a_sparse_checkout_are_on_both_sides(shop: Path, poor: Remora) -> None:

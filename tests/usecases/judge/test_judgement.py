@@ -12,7 +12,7 @@ def test_places_with_equal_reasons_are_shown_together() -> None:
         root="", files=1, unread=0, problems=(), unjudged=parts, untested="", since="", seconds=0
     )
     assert found.shown_unjudged == [
-        ("whether tests notice faults in f0, f1, f2, f3, f4 and 3 more", "no time is left"),
-        ("t.py::test_a, t.py::test_b", "it is skipped"),
-        ("mypy", "no time is left"),
+        "whether tests notice faults in f0, f1, f2, f3, f4 and 3 more: no time is left",
+        "t.py::test_a, t.py::test_b: it is skipped",
+        "mypy: no time is left",
     ]

@@ -173,9 +173,7 @@ def _run_added_tests(
         return code, None
     shown = run_document(done.project, done.view)
     document = {**shown, "jobs": list(shown["jobs"])}
-    if done.stopped:
-        return 130, document
-    return jobs_exit_code(done.view.jobs), document
+    return 130 if done.stopped else jobs_exit_code(done.view.jobs), document
 
 
 def _exit_code(found: "Judgement") -> int:
@@ -205,7 +203,6 @@ def _print_remark(problem: "Problem") -> None:
 
 
 def _print_judgement(options: Options, found: "Judgement", form: str) -> None:
-    unjudged = _unjudged(found)
     if options.json:
         print_json(_judgement_document(found))
     elif form == "sarif":
@@ -214,14 +211,12 @@ def _print_judgement(options: Options, found: "Judgement", form: str) -> None:
         from remora.usecases.judge.judged_markdown import judged_markdown
 
         print_lines(judged_markdown(found))
-    elif form == "github":
+    else:
         from remora.runs.report.github_annotations import annotations
 
-        print_lines(annotations(found.problems, Path(found.root), None))
-        note(options, *(f"not judged: {text}" for text in unjudged))
-    else:
-        print_lines(_judgement_lines(found))
-        note(options, *(f"not judged: {text}" for text in unjudged))
+        marks = annotations(found.problems, Path(found.root), None)
+        print_lines(marks if form == "github" else _judgement_lines(found))
+        note(options, *(f"not judged: {text}" for text in found.shown_unjudged))
 
 
 def _write_reports(found: "Judgement", folder: Path) -> None:
@@ -248,11 +243,7 @@ def _sarif_document(found: "Judgement") -> Any:
     from remora.runs.report.sarif import sarif_of_problems
     from remora.version import __version__
 
-    return sarif_of_problems(found.problems, __version__, _unjudged(found))
-
-
-def _unjudged(found: "Judgement") -> list[str]:
-    return [f"{what}: {why}" for what, why in found.shown_unjudged]
+    return sarif_of_problems(found.problems, __version__, found.shown_unjudged)
 
 
 def _judgement_lines(found: "Judgement") -> Iterator[str]:
@@ -266,7 +257,6 @@ def _judgement_lines(found: "Judgement") -> Iterator[str]:
     since = f" since {found.since}" if found.since else ""
     if not found.files:
         yield f"no Python file is changed{since}"
-    elif found.problems:
-        yield f"{count(len(found.problems), 'remark')} on {files}{since}{known}"
     else:
-        yield f"no remarks on {files}{since}{known}"
+        remarks = count(len(found.problems), "remark") if found.problems else "no remarks"
+        yield f"{remarks} on {files}{since}{known}"

@@ -84,8 +84,7 @@ def gate_texts(view: RunView) -> list[str]:
     said = (
         f"{held} the same as before" if last else "none of the project's own checks came to an end"
     )
-    first = f"{view.gates.proof}: {said}"
-    return [first, *(text for gate in results if (text := _text(gate)))]
+    return [f"{view.gates.proof}: {said}", *filter(None, map(_text, results))]
 
 
 def _text(gate: GateResult) -> str:

@@ -100,10 +100,9 @@ def unnamed_change(root: Path) -> UnnamedChange:
         if python or any(not {*"?A"} & {*kind} for kind, _ in entries):
             return UnnamedChange(python)
         if base := _branch_base(root):
-            commit, since, is_last = base
-            words = f"diff --name-only -z --no-ext-diff {commit} -- *.py"
+            words = f"diff --name-only -z --no-ext-diff {base[0]} -- *.py"
             names = git_output(root, *words.split())
-            return UnnamedChange(names.count(b"\0"), commit, since, is_last)
+            return UnnamedChange(names.count(b"\0"), *base)
     return UnnamedChange()
 
 
@@ -125,11 +124,22 @@ def _branch_base(root: Path) -> tuple[str, str, bool] | tuple[()]:
             found = git_output(root, *words, succeeds=(0, _NO_MERGE_BASE)) if apart else b""
             if found:
                 commit = found.decode().strip()
-                return commit, f"the merge base with {name} ({commit[:10]})", False
+                nearer = git_output(root, *listed, "--no-contains=HEAD", f"--contains={commit}")
+                ref = nearer.decode().split()[0].split("/", 2)[2]
+                return commit, f"the merge base with {ref} ({commit[:10]})", False
             break
     words = ("rev-parse", "--verify", "-q", "HEAD^{commit}^")
     commit = git_output(root, *words, succeeds=(0, 1, 128)).decode().strip()
     return (commit, f"the commit before HEAD ({commit[:10]})", True) if commit else ()
+
+
+def last_commit(root: Path, revisions: str) -> str:
+    """Return the commit with which a change ends, or HEAD: `dc7c0af Round the tax (Ann)`."""
+    tip = revisions.partition("..")[2].strip(".") or "HEAD"
+    words = "log", "-1", "--format=format:%h %s (%an)", f"{tip}^{{commit}}"
+    with suppress(OutsideError):  # before the first commit, or without git
+        return git_output(root, *words).decode(errors="replace")
+    return ""
 
 
 @contextmanager
@@ -162,20 +172,18 @@ def _sides(
     if request.staged:
         return [_committed(root, "", files), indexed_files(root, request.index_file)]
     first, dots, second = request.revisions.partition("..")
-    is_from_base = second.startswith(".")
     if not dots:
         return [_committed(root, first, files), None]
     before = _commit(root, first or "HEAD")
     after = _commit(root, second.removeprefix(".") or "HEAD")
-    if is_from_base:
+    if second.startswith("."):
         before = _merge_base(root, before, after)
     return [committed_files(root, before), committed_files(root, after)]
 
 
 def _committed(root: Path, revision: str, files: ProjectFiles) -> Mapping[str, CommittedFile]:
     """Return the files of a commit, or of HEAD. Before the first commit, HEAD has none."""
-    is_new = files.commit is None and not files.note
-    if is_new and not revision:
+    if not revision and files.commit is None and not files.note:
         return {}
     return committed_files(root, _commit(root, revision or "HEAD"))
 

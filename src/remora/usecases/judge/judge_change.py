@@ -29,7 +29,7 @@ from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
 from remora.usecases.check.baseline import Baseline, without_known
 from remora.usecases.judge.change_impact import unfit_calls
-from remora.usecases.judge.change_trees import ChangeRequest, change_trees
+from remora.usecases.judge.change_trees import ChangeRequest, change_trees, last_commit
 from remora.version import __version__
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -75,17 +75,21 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """How long it took."""
     known: int | None = None
     """The number of problems that a baseline left out, or None without one."""
+    commit: str = ""
+    """The commit with which the change ends, or HEAD: its ID, subject and author."""
+    held: tuple[str, ...] = ()
+    """The checks of the project that ran and are not worse."""
     missed: Mapping[str, Mapping[str, Sequence[int]]] = {}
     """The changed lines of functions whose tests miss a fault, by operation and node key."""
 
     @property
-    def shown_unjudged(self) -> list[tuple[str, str]]:
+    def shown_unjudged(self) -> list[str]:
         """What could not be judged, and why: places with equal reasons together, some of them named."""
         places = dict[tuple[str, str], list[str]]()
         for part in self.unjudged:
             begin, blank, place = part.what.rpartition(" ")
             places.setdefault((begin + blank, part.why), []).append(place)
-        return [(begin + some_of(some, _NAMED), why) for (begin, why), some in places.items()]
+        return [f"{begin}{some_of(some, _NAMED)}: {why}" for (begin, why), some in places.items()]
 
 
 class LastJudgement(NamedTuple):
@@ -113,12 +117,15 @@ class _Remarks:
         self.problems: list[Problem] = []
         self.unjudged: list[Unjudged] = []
         self.missed: dict[str, Mapping[str, Sequence[int]]] = {}
+        self.held: list[str] = []
         self.ran = False
 
-    def add(self, remarks: Iterable[Problem | Unjudged]) -> None:
-        """Add problems, and what could not be judged, unless they are known."""
+    def add(self, remarks: Iterable[Problem | Unjudged | str]) -> None:
+        """Add gates that hold, and problems and what could not be judged unless they are known."""
         for remark in remarks:
-            if isinstance(remark, Unjudged) and remark not in self.unjudged:
+            if isinstance(remark, str):
+                self.held.append(remark)
+            elif isinstance(remark, Unjudged) and remark not in self.unjudged:
                 self.unjudged.append(remark)
             elif isinstance(remark, Problem) and remark not in self.problems:
                 self.problems.append(remark)
@@ -196,6 +203,8 @@ def judge_change(
             since=trees.since,
             seconds=round(time.monotonic() - begun, 1),
             known=known,
+            held=tuple(remarks.held),
+            commit=clean(last_commit(project.root, request.revisions)),
             missed=_with_problem(remarks.missed, problems),
         )
         if not static and request.diff is None:
@@ -247,7 +256,7 @@ def _with_problem(
 
 def _worse_gates(
     project: Project, change: Change, tell: Callable[[str], None]
-) -> Iterator[Problem | Unjudged]:
+) -> Iterator[Problem | Unjudged | str]:
     """Yield what the project's checks say, or those of them that run no code of the project."""
     from remora.usecases.judge.worse_gates import worse_gates
 

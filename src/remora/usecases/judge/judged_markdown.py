@@ -22,5 +22,4 @@ def judged_markdown(judgement: Judgement) -> Iterator[str]:
         for problem in judgement.problems
     ]
     yield from list_lines(f"## Remora: {count(len(remarks), 'remark')} on {files}\n", remarks)
-    unjudged = [escape_markdown(f"{what}: {why}") for what, why in judgement.shown_unjudged]
-    yield from list_lines("\nNot judged:\n", unjudged)
+    yield from list_lines("\nNot judged:\n", [*map(escape_markdown, judgement.shown_unjudged)])

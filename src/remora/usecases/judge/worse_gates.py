@@ -47,8 +47,8 @@ def worse_gates(
     tell: Callable[[str], None],
     kept: Path | None = None,
     cpu: int | None = None,
-) -> Iterator[Problem | Unjudged]:
-    """Yield what is worse after a change according to each gate, and the gates that do not judge.
+) -> Iterator[Problem | Unjudged | str]:
+    """Yield what is worse after a change, gates that do not judge, and labels of gates that hold.
 
     If all tests take long, those run to the end that the change reaches. `kept` is a folder for what a
     type checker keeps for the next change, and `cpu` limits its processor time in seconds. A new
@@ -76,8 +76,11 @@ def worse_gates(
     for gate in sorted(gates, key=lambda gate: _ORDER.get(gate.name, 3)):
         tell(f"checking the project: {gate.label}")
         ends = time.monotonic() + change.left(begun)
+        is_worse = False
         for remark in _judged(gate, change, ends, begun + seconds):
             yield _problem(change, gate, remark) if isinstance(remark, str) else remark
+            is_worse |= not isinstance(remark, Unreached)
+        yield from [] if is_worse else [gate.label]
         yield from _failed_before(change, seen) if gate.name == TEST_GATE else ()
 
 
