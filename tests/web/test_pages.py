@@ -311,10 +311,10 @@ def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path
         )
         committed = client.get("/judge?range=HEAD..HEAD").text
         assert "shop: No changed Python file to judge" in committed
-        assert re.search(r"it ends with [0-9a-f]+ start \(", committed)
+        assert re.search(r"It ends with [0-9a-f]+ start \(", committed)
         uncommitted = client.get("/judge?range=HEAD").text
         assert '<input type="hidden" name="range" value="HEAD">' in uncommitted
-        assert "have not run in your change since HEAD" in uncommitted
+        assert "file in your change since HEAD; tests have not run" in uncommitted
         assert "unknown git revision" in client.get("/judge?range=--all").text
         assert client.post("/judge", data={"token": "guessed"}).status_code == 403
         for address in ("/judge?file=1", "/impact?name=add&file=1"):
