@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from os.path import lexists, realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ class Invocation:
     takes_model: bool = True
     """False to ignore the project's settings that choose or enable a model."""
 
-    @property
+    @cached_property
     def folders(self) -> UserFolders:
         return UserFolders.from_environ(self.environ)
 

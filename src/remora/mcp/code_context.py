@@ -24,7 +24,7 @@ import msgspec
 from remora.code.edit.text_lines import decode, split_lines
 from remora.code.links import LISTS, Tier
 from remora.code.syntax.definitions import find_definitions
-from remora.code.syntax.source import Source, read_source
+from remora.code.syntax.source import Source, shared_source
 from remora.code.syntax.used_definitions import lines_used_by
 from remora.errors import HostError
 from remora.hub.node import AnsweredNode
@@ -180,7 +180,7 @@ def _callee(node: AnsweredNode, tier: Tier) -> dict[str, Any]:
 
 def _used(node: AnsweredNode, read: ReadFile, lines: Sequence[str]) -> str:
     """Return the beginnings of what the node uses in its own file, and of its class."""
-    source = read_source(node.file_path, read(node.file_path) or b"")
+    source = shared_source(node.file_path, read(node.file_path) or b"")
     if not isinstance(source, Source):
         return ""
     name = split_node_key(node.key)[1]

@@ -30,4 +30,4 @@ def test_a_change_within_one_tick_of_the_file_systems_clock_is_seen(tmp_path: Pa
     with HubStore(places.db, root=root, clock=ticking()) as store:
         store.apply(Batch(updates=(update_of("a.py", BEFORE, stamp),), source="cold_start"))
     newest = CurrentNodes(places.root, places.db, FileRules())
-    assert newest.at_line(["a.py"], 1) == "node:a.py:g"
+    assert "node:a.py:g" in tuple(newest.keys())

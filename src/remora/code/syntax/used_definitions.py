@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence
 
-from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
+from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode, find_definitions
 from remora.code.syntax.signature import docstring_text
 
 _MOST = 8
@@ -56,9 +56,9 @@ def outline(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
 
 
 def _owner(tree: ast.Module, node: DefinitionNode) -> ast.ClassDef | None:
+    classes = (found.node for found in find_definitions(tree, ""))
     return next(
-        (part for part in ast.walk(tree) if isinstance(part, ast.ClassDef) and node in part.body),
-        None,
+        (part for part in classes if isinstance(part, ast.ClassDef) and node in part.body), None
     )
 
 

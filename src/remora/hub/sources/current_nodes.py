@@ -8,9 +8,9 @@ from typing import TypeVar
 from remora.hub.file_limits import FileRules
 from remora.hub.file_reader import read_all
 from remora.hub.members.members import Members
-from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
+from remora.hub.query.snapshots import OverlaidSnapshot
 from remora.hub.sources.database_source import DatabaseSource
-from remora.ids import MODULE, node_key, split_node_key, unescape_path
+from remora.ids import split_node_key, unescape_path
 
 _T = TypeVar("_T")
 
@@ -58,10 +58,6 @@ class CurrentNodes:
         rest = (str(node.key) for node in same if not is_overload_stub(node.decorators))
         return next(rest, key)
 
-    def at_line(self, paths: Sequence[str], line: int) -> str | None:
-        """Return the key of the innermost node at a line of the first of the paths that exists."""
-        return self.look(lambda view: _at_line(view, paths, line))
-
     def look(self, question: Callable[[OverlaidSnapshot], _T | None]) -> _T | None:
         """Answer a question about the stored and changed files. Raises HubDamaged."""
         with closing(DatabaseSource(self._root, self._db, self._members)) as source:
@@ -71,17 +67,3 @@ class CurrentNodes:
 def is_overload_stub(decorators: Sequence[str]) -> bool:
     """Return True if one of the decorators is `overload`, however it is imported."""
     return any(name.lstrip("@").rpartition(".")[2] == "overload" for name in decorators)
-
-
-def _at_line(view: Snapshot, paths: Sequence[str], line: int) -> str | None:
-    for path in paths:
-        enclosing = [
-            node.facts
-            for node in view.nodes(path)
-            if node.facts.line_start <= line < node.facts.line_start + node.facts.line_count
-        ]
-        if inner := [facts for facts in enclosing if split_node_key(facts.key)[1] != MODULE]:
-            return str(max(inner, key=lambda facts: facts.line_start).key)
-        if enclosing:
-            return node_key(path)
-    return None

@@ -9,6 +9,7 @@ from remora.errors import OutsideError, UsageError
 from remora.hub.lookup.names import as_key, full_keys, line_named, matching_keys, queries
 from remora.hub.lookup.not_found import path_error, unknown_node
 from remora.hub.node import AnsweredNode
+from remora.hub.protocol import MAX_FOUND
 from remora.ids import split_node_key
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _T = TypeVar("_T")
 _MAX_LISTED = 8
 """Keys that an error lists (decision)."""
 _MAX_FOUND = 1000
-"""Nodes that one search returns (decision)."""
+"""Nodes with a name that one search returns (decision)."""
 
 
 class FoundNode(NamedTuple):
@@ -40,7 +41,9 @@ class Hub(Protocol):
 
     async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None: ...
 
-    async def get_context(self, nodes: Iterable[str]) -> dict[str, AnsweredNode]: ...
+    async def get_context(
+        self, nodes: Iterable[str], *, links: bool = True
+    ) -> dict[str, AnsweredNode]: ...
 
     async def ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T: ...
 
@@ -61,6 +64,8 @@ async def find_node(lookup: NameQuery, hub: Hub) -> FoundNode:
     """
     lookup = lookup._replace(name=as_key(lookup.name))
     name, root, folder = lookup
+    if (place := line_named(name)) is not None and (key := await _at_line(*place, lookup, hub)):
+        return FoundNode(key)
     spellings = full_keys(name, root, folder)
     for query in queries(name, spellings):
         answer = await hub.search(query, _MAX_FOUND)
@@ -76,13 +81,35 @@ async def find_node(lookup: NameQuery, hub: Hub) -> FoundNode:
     # a search ignores unprintable names, and needs a daemon or an index
     if there := _first(spellings, await hub.get_context(spellings)):
         return await _without_stubs(FoundNode(there[0]), lookup, hub)
-    elsewhere = await hub.ask_current(lambda current: _find_outside_search(lookup, current))
-    if elsewhere is not None:
-        return FoundNode(elsewhere)
+    if ":" not in name and "/" not in name:
+        exported = await hub.ask_current(lambda current: current.imported(name))
+        if exported is not None:
+            return FoundNode(exported)
     is_answered = await hub.search(name, 1) is not None
     raise await hub.ask_current(
         lambda current: _unknown_name_error(lookup, current, is_answered=is_answered)
     )
+
+
+async def _at_line(path: str, line: int, lookup: NameQuery, hub: Hub) -> str | None:
+    """Return the key of the innermost node at a line of a file, or None if there is none."""
+    modules = full_keys(path, lookup.root, lookup.folder)
+    files = [split_node_key(key)[0] for key in modules]
+    for query in queries(path, modules):
+        answer = await hub.search(query, MAX_FOUND)
+        keys = [node["key"] for node in answer["nodes"]] if answer else []
+        for file in files:
+            inside = await hub.get_context(
+                [key for key in keys if split_node_key(key)[0] == file], links=False
+            )
+            around = [
+                node for node in inside.values() if 0 <= line - node.line_start < node.line_count
+            ]
+            if around:
+                return max(
+                    around, key=lambda node: (node.node_type != "module", node.line_start)
+                ).key
+    return None
 
 
 async def _without_stubs(found: FoundNode, lookup: NameQuery, hub: Hub) -> FoundNode:
@@ -113,15 +140,6 @@ def no_answer_error() -> OutsideError:
         "status` shows the path of the "
         "index, and `--db FILE` changes it",
     )
-
-
-def _find_outside_search(query: NameQuery, current: "CurrentNodes") -> str | None:
-    """Return the key of the node at `path.py:LINE`, or of an imported name."""
-    if (place := line_named(query.name)) is not None:
-        path, line = place
-        keys = full_keys(path, query.root, query.folder)
-        return current.at_line([split_node_key(key)[0] for key in keys], line)
-    return None if ":" in query.name or "/" in query.name else current.imported(query.name)
 
 
 def _unknown_name_error(
