@@ -133,17 +133,22 @@ def functions(root: Path, socket: Line) -> list[dict[str, Any]]:
 
 
 def print_speed(socket: Line, server: Server, chosen: Sequence[dict[str, Any]]) -> None:
-    key = chosen[0]["key"]
-    request = json.dumps({"type": "get_context", "nodes": [key]}).encode() + b"\n"
     bare = Server(["-c", BARE], dict(os.environ))
-    size = str(len(server.call("context", name=key)[1]))
-    names = ("socket", "MCP without an answer to find", "MCP", "MCP by name")
+    names = ("socket", "MCP without an answer to find", "MCP by key", "MCP by name", "MCP by place")
     spent: dict[str, list[float]] = {name: [] for name in names}
-    for _ in range(ROUNDS):
-        spent["socket"].append(socket.ask(request)[0])
-        spent["MCP without an answer to find"].append(bare.call(size)[0])
-        spent["MCP"].append(server.call("context", name=key)[0])
-        spent["MCP by name"].append(server.call("context", name=chosen[0]["node_name"])[0])
+    for _ in range(ROUNDS // FUNCTIONS):
+        for node in chosen:
+            key, name = node["key"], node["key"].rpartition(":")[2]
+            request = json.dumps({"type": "get_context", "nodes": [key]}).encode() + b"\n"
+            spent["socket"].append(socket.ask(request)[0])
+            took, answer = server.call("context", name=key)
+            spent["MCP by key"].append(took)
+            spent["MCP without an answer to find"].append(bare.call(str(len(answer)))[0])
+            place = f"{node['file_path']}:{node['line_start']}"
+            for way, asked in (("name", name), ("place", place)):
+                took, found = server.call("context", name=asked)
+                if name.rpartition(".")[2] in found.partition("Calls")[0]:  # not an error
+                    spent[f"MCP by {way}"].append(took)
     bare.close()
     p50 = {name: statistics.median(times) for name, times in spent.items()}
     for name, value in p50.items():
