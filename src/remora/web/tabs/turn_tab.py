@@ -9,22 +9,24 @@ from remora.errors import NotFound, RemoraError
 from remora.ids import unescape_path
 from remora.memory.canonical import json_text
 from remora.memory.context import estimate_tokens
-from remora.memory.packet import DecisionPacket, packet_json
+from remora.memory.excerpts import numbered_lines
+from remora.memory.packet import DecisionPacket, Excerpt, packet_json
 from remora.runs.diagnosis.agent_history import errors_in
 from remora.runs.diagnosis.packet_parts import dropped_parts
 from remora.runs.diagnosis.why_line import lost_errors
-from remora.runs.records.packet_diff import PacketChange, packet_changes
+from remora.runs.records.packet_diff import packet_changes
 from remora.web.agent_records import TurnRecord
 from remora.workspaces.copy.changes import diff
 
 _PLACE = re.compile(r"[^\s:]+\.pym:(\d{1,9}): ")
 _LINES = 10
 """Lines of a script that are shown before the one that failed, and after it."""
-_EMPTY: tuple[Any, ...] = (None, "", [], {})
-_APART = ("hub_context", "hub_freshness")
-"""Parts that are shown under Facts of the Hub."""
-_KNOWN = ("/turn", "/candidate_actions", "/hub_", "/omitted")
+_KNOWN = (
+    *("/turn", "/candidate_actions", "/hub_", "/omitted", "/excerpt", "/packet", "/goal"),
+    *("/agent_id", "/run_id", "/operation", "/node_id", "/node_type", "/constraints"),
+)
 """Beginnings of parts whose change is shown otherwise, or says nothing."""
+_INDEX, _MORE = re.compile(r"s?/\d+$"), re.compile(r"and \d+ more")
 
 
 class ShownCall(NamedTuple):
@@ -77,22 +79,61 @@ def turn_values(turn: TurnRecord) -> dict[str, Any]:
 
 def _packet(turn: TurnRecord) -> dict[str, Any]:
     """Return the packet of a turn: what changed since the turn before, and what it left out."""
-    shown, changes = turn.agent.packet(turn.turn), list[PacketChange]()
+    shown, before = turn.agent.packet(turn.turn), DecisionPacket()
     with suppress(NotFound):  # the turn before is not shown with this one
-        changes = packet_changes(turn.agent.packet(turn.turn - 1), shown)
+        before = turn.agent.packet(turn.turn - 1) if turn.turn > 1 else before
     dropped = dropped_parts(turn.agent.packet(turn.turn, shown=False), shown)
+    has_same = before.diagnostics == shown.diagnostics
+    unlisted = [] if has_same else _unlisted(turn, *map(str, shown.diagnostics))
     return {
-        "packet": {
-            key: value
-            for key, value in packet_json(shown).items()
-            if value not in _EMPTY and key not in _APART
-        },
-        "facts": _facts(shown),
-        "changes": [change for change in changes if not change.path.startswith(_KNOWN)],
+        "packet": {key: part for key, part in packet_json(shown).items() if not _is_empty(part)},
+        "is_first": before == DecisionPacket(),
+        "changes": [
+            (_INDEX.sub("", change.path)[1:].replace("/", ": ").replace("_", " "), change)
+            for change in packet_changes(before, shown)
+            if not change.path.startswith(_KNOWN)
+            and not (unlisted and _MORE.fullmatch(str(change.after or change.before)))
+        ],
+        "code": [] if before.excerpt == shown.excerpt else [*_code(before.excerpt, shown.excerpt)],
+        "unlisted": unlisted,
         "dropped": dropped,
         "dropped_tokens": sum(estimate_tokens(part.text) for part in dropped),
         "candidates": shown.candidate_actions,
     }
+
+
+def _is_empty(part: Any) -> bool:
+    values = part.values() if isinstance(part, dict) else (part,)
+    return all(value in (None, "", [], {}) for value in values)
+
+
+def _code(before: Excerpt | None, shown: Excerpt | None) -> Iterator[tuple[int, str, bool]]:
+    """Yield the numbered lines of code in a packet, with True for those that the last one lacked."""
+    known = before.text.split("\n") if before else None
+    for number, line in numbered_lines(shown.lines[0], shown.text) if shown else ():
+        yield number, line, known is not None and line not in known
+
+
+def _unlisted(turn: TurnRecord, *diagnostics: str) -> list[str]:
+    """Return the texts that a packet only counts, as in `and 9 more`, if the record has them all."""
+    *listed, more = diagnostics or ("",)
+    if _MORE.fullmatch(more):
+        with suppress(RemoraError, RecursionError):
+            for near in (turn, turn.agent.turn(turn.turn - 1)):
+                for texts in _text_lists(near.data(near.events.events)):
+                    rest = texts[len(listed) :]
+                    if listed + rest == texts and more == f"and {len(rest)} more":
+                        return rest
+    return []
+
+
+def _text_lists(value: Any) -> Iterator[list[Any]]:
+    """Yield the lists in a JSON value, of objects their `text`."""
+    items = [*value.values()] if isinstance(value, dict) else value
+    if isinstance(items, list):
+        yield [item.get("text") if isinstance(item, dict) else item for item in items]
+        for item in items:
+            yield from _text_lists(item)
 
 
 def _result(turn: TurnRecord, result: dict[str, Any]) -> dict[str, Any]:
@@ -166,11 +207,3 @@ def _failed_scripts(turn: TurnRecord, results: list[dict[str, Any]]) -> Iterator
             first = max(1, failing - _LINES)
             lines = text.rstrip("\n").split("\n")[first - 1 : failing + _LINES]
             yield FailedScript(str(result.get("tool")), [*enumerate(lines, first)], failing)
-
-
-def _facts(shown: DecisionPacket) -> list[dict[str, Any]]:
-    """Return the Hub's facts about each node, with how fresh they were."""
-    return [
-        {"node": node, "facts": facts, "freshness": shown.hub_freshness.get(node)}
-        for node, facts in shown.hub_context.items()
-    ]
