@@ -1,5 +1,6 @@
 """The page of an agent: its result, and its turns as a conversation."""
 
+import shlex
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -9,12 +10,14 @@ from starlette.responses import Response
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError
-from remora.memory.events import Gates
+from remora.ids import display_name
+from remora.memory.events import Gates, RunStart
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.job_fold import read_job
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import with_review
+from remora.runs.records.run_record import model_words
 from remora.runs.report.job_texts import done_summary
 from remora.statuses import RUNNING
 from remora.trace.read.reader import read_events, typed_payload
@@ -69,16 +72,19 @@ class JobResult(NamedTuple):
     job: JobView
     gates: Gates | None
     diff: str
+    again: str
+    """The command that tries it again."""
 
 
 def _result(agent: AgentRecord) -> JobResult | None:
     """Return what an agent's job came to, or None if it is not over or replaced, or cannot be read."""
-    counting = CurrentAttempts()
+    counting, model = CurrentAttempts(), tuple[str, ...]()
     with suppress(RemoraError):
         if agent.first is None or agent.is_large:
             return None
         for event in read_events(agent.project.trace.existing_run(agent.first.run_id)):
-            counting.add(typed_payload(event))
+            counting.add(data := typed_payload(event))
+            model = model_words(data) if isinstance(data, RunStart) else model
         own = next((s for s in counting.starts() if s.agent_id == agent.agent_id), None)
         end = counting.ends.get(agent.agent_id)
         if own is None or end is None:
@@ -88,7 +94,8 @@ def _result(agent: AgentRecord) -> JobResult | None:
         if gates is not None:
             taken = tuple(t for t in gates.taken_out if t.agent_id == agent.agent_id)
             gates = replace(gates, taken_out=taken)
-        return JobResult(job, gates, job_diff(agent.project, job))
+        words = ["remora", "retry", agent.first.run_id, display_name(job.node_id), *model]
+        return JobResult(job, gates, job_diff(agent.project, job), shlex.join(words))
     return None
 
 

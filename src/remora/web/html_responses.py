@@ -89,6 +89,7 @@ def templates() -> Environment:
         "diff_html": diff_html,
         "with_code": with_code,
         "find_link": find_link,
+        "command": Markup("<code>{}</code> <button data-copy>Copy</button>").format,
         "with_rule_names": lambda text: _CODE.sub(lambda code: with_name(code[0]), text),
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
@@ -200,6 +201,8 @@ def _brief(value: Any) -> Markup:
             value = f"{tool}: {summary}"
         case {"value": value, "source_turn": _} | {"path": _, "text": value}:
             pass
+    if isinstance(value, dict):
+        value = ", ".join(f"{name} {part}" for name, part in value.items())
     return visible(value if isinstance(value, str) else json_text(value), _MOST_OF_PART)
 
 

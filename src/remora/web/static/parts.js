@@ -42,10 +42,10 @@ async function fill(box) {
 // parts are loaded after the first look, and what is folded when it is opened
 document.addEventListener("toggle", ({ target }) => { if (target.open && target.dataset.part) fill(target); }, true);
 
-// copies the text of the element that a button names
+// copies the text before a button
 document.addEventListener("click", async ({ target }) => {
-  if (!target.dataset.copy) return;
-  await navigator.clipboard.writeText(document.getElementById(target.dataset.copy).textContent);
+  if (!("copy" in target.dataset)) return;
+  await navigator.clipboard.writeText(target.previousElementSibling.textContent);
   target.textContent = "Copied";
 });
 
