@@ -79,9 +79,7 @@ def test_an_error_is_marked_where_the_packet_lost_it(pages: TestClient, failed: 
     assert mark in first
     assert mark in second
     assert mark not in third, "no model decided after it"
-    change = (
-        '<li class="add"><span class="dim">recent action</span><div><ins>check: Checked price.py</ins></div></li>'
-    )
+    change = '<li class="add"><span class="dim">recent action</span><div><ins>check: Checked price.py</ins></div></li>'
     assert change in second.replace("<wbr>", "")
 
 
