@@ -1,11 +1,7 @@
 """The pages of a change that is not recorded: what `judge` says of it, and what it concerns."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
-from hashlib import sha256
-from itertools import groupby
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -13,9 +9,8 @@ from starlette.responses import RedirectResponse, Response
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.code.edit.text_lines import split_lines
-from remora.errors import HostError, NotFound, RemoraError
-from remora.runs.report.problems import Problem
+from remora.errors import NotFound, RemoraError
+from remora.judges.tests.judged_tests import ADVICE
 from remora.runs.review.accepted_changes import Announce
 from remora.usecases.command_document import document_of
 from remora.usecases.impact import TITLES
@@ -26,12 +21,6 @@ from remora.web.html_responses import page, page_in_two_parts, render
 from remora.web.review_page import first_value, read_form
 from remora.web.session import Session
 from remora.web.verdict_queue import Outcome, VerdictQueue
-from remora.workspaces.rooted_files import RootedFiles
-
-_AROUND = 2
-"""Lines that are shown before and after the one of a remark."""
-_MOST_SHOWN = 50
-"""Remarks that are shown with their lines."""
 
 
 def judge_page(
@@ -95,30 +84,6 @@ def _judged(invocation: Invocation, session: Session, query: QueryParams, link: 
     last = judging.last_judgement(open_project(invocation)) if "last" in query else None
     asked = ChangeRequest(query.get("range", "").strip())
     found = last.judgement if last else judging.judge_change(invocation, asked, static=True)
-    contents = last.contents if last else {} if ".." in asked.revisions else None
     values = {"found": found, "last": last, "form_token": session.form_token, "link": link}
-    files = partial(_with_lines, invocation, found.problems, contents)
-    return render("judge_body.html", files=files, asked=asked.revisions, **values)
-
-
-def _with_lines(
-    invocation: Invocation, problems: Sequence[Problem], contents: Mapping[str, str] | None
-) -> Iterator[tuple[str, list[tuple[Problem, list[tuple[int, str]]]]]]:
-    """Yield each file with its remarks, each of these with the lines around its first one.
-
-    A file that has not the content with which it was judged has no lines.
-    """
-    files, left = RootedFiles(invocation.find_root()), _MOST_SHOWN
-    for path, remarks in groupby(problems, key=lambda problem: problem.path):
-        lines: list[str] = []
-        with suppress(HostError):
-            data = files.read_bytes(path)
-            if contents is None or contents.get(path) == sha256(data).hexdigest():
-                lines = split_lines(data.decode("utf-8", "replace"))
-        shown = []
-        for remark in remarks:
-            first = max(0, remark.line - 1 - _AROUND)
-            around = lines[first : remark.line + _AROUND] if left > 0 else []
-            shown.append((remark, [*enumerate(around, first + 1)]))
-            left -= 1
-        yield path, shown
+    shown = {"asked": asked.revisions, "around": judging.AROUND, "advice": ADVICE}
+    return render("judge_body.html", **shown, **values)

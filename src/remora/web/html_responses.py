@@ -23,6 +23,7 @@ from remora.memory.canonical import json_text
 from remora.statuses import STATUSES, UNDECIDED, proven_text
 from remora.text import REPORT, age_text, bug_report_line, count, size_text
 from remora.tools.host.ruff.rules import with_name
+from remora.version import __version__
 from remora.web.addresses import FileLinks, Links, PageLinks
 from remora.web.value_view import (
     breakable,
@@ -103,7 +104,12 @@ def templates() -> Environment:
         "brief": _brief,
         "number": lambda value: f"{value:,}",
     }
-    found.globals |= {"count": count, "STATUSES": STATUSES, "UNDECIDED": UNDECIDED}
+    found.globals |= {
+        "count": count,
+        "STATUSES": STATUSES,
+        "UNDECIDED": UNDECIDED,
+        "version": __version__,
+    }
     return found
 
 

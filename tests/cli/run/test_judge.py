@@ -87,7 +87,7 @@ def test_the_static_half_needs_no_environment(shop: Path, poor: Remora) -> None:
     assert done.out.splitlines() == [
         "shop.py:5: docstring renamed-parameter: discount: parameter `total` is documented but does not exist; the "
         "signature has `amount`",
-        "tests/test_shop.py:8: test: test_large_prices: `discount(10) == 10 or discount(200) == "
+        "tests/test_shop.py:10: test: test_large_prices: `discount(10) == 10 or discount(200) == "
         "discount(200) or True` is true whatever the code does",
         "2 remarks on 2 changed Python files",
     ]
@@ -214,11 +214,11 @@ def test_formats_for_machines_and_pull_requests(shop: Path, poor: Remora) -> Non
     (result,) = log["runs"][0]["results"]
     assert result["ruleId"] == "remora/test/hollow test"
     shown = poor("judge", "--static", "--format", "github", cwd=shop).out
-    assert "line=8" in shown
+    assert "line=10" in shown
     words = ("judge", "--static", "--format", "markdown", "--reports", "out")
     text = poor(*words, cwd=shop).out
     assert text.startswith(
-        "## Remora: 1 remark on 1 changed Python file\n\n- `tests/test_shop.py:8`"
+        "## Remora: 1 remark on 1 changed Python file\n\n- `tests/test_shop.py:10`"
     )
     written = {path.name: path.read_text() for path in (shop / "out").iterdir()}
     assert written.keys() == {"remora.json", "remora.sarif", "remora.md"}

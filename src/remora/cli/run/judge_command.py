@@ -235,7 +235,7 @@ def _judgement_document(found: "Judgement") -> Any:
     import msgspec
 
     document = msgspec.to_builtins(found)
-    del document["missed"]
+    del document["missed"], document["around"]
     return document
 
 

@@ -36,12 +36,21 @@ from remora.judges.tests.mocks import uses_mocks, why_mocked
 from remora.judges.tests.planted_faults import Planted, plant_faults
 from remora.judges.tests.repeated import duplicates, repeated_tests
 from remora.judges.tests.test_runs import Outcomes, run_tests
-from remora.judges.tests.untested_lines import UNNOTICED, untested_lines
+from remora.judges.tests.untested_lines import UNNOTICED, UNTESTED, untested_lines
 from remora.judges.tests.written_test import WrittenTest, changed_tests, lost_checks, tests_in
 from remora.text import count, some_of
 
 HOLLOW, DUPLICATE, MOCKED = "hollow test", "duplicate test", "mocked test"
 ELSEWHERE_FAILS = "environment-bound test"
+ADVICE = {
+    HOLLOW: "Assert the value that the code has to return.",
+    DUPLICATE: "Delete it, or assert what no other test does.",
+    MOCKED: "Call the real function, and replace only what it uses.",
+    ELSEWHERE_FAILS: "Set what it depends on in the test itself.",
+    UNTESTED: "Add a test that runs the marked line.",
+    UNNOTICED: "Add a case that this fault would fail; `remora judge --add-tests` tries to write it.",
+}
+"""What to do about a remark, by its code."""
 _LOST = (
     ("deleted test", "what they tested is judged only where it has changed"),
     ("weaker test", "it has fewer assertions or rows than before, and no new ones"),
@@ -291,6 +300,5 @@ def _why_undetected(test: WrittenTest, planted: Planted) -> str:
 
 
 def _finding(test: WrittenTest, code: str, message: str) -> ReportedFinding:
-    return ReportedFinding(
-        path=test.path, line=test.line, node_id=test.key, code=code, message=message
-    )
+    line = test.claims[0].line if test.claims else test.line  # its first assertion
+    return ReportedFinding(path=test.path, line=line, node_id=test.key, code=code, message=message)

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,12 +11,13 @@ import msgspec
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
+from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_error
 from remora.config.user_folders import make_private
 from remora.errors import HostError
 from remora.files.file_lock import try_lock
-from remora.ids import file_of_key, split_node_key
+from remora.ids import file_of_key, split_node_key, unescape_path
 from remora.judges.judged_change import Change, Late, ReportedFinding, Unjudged, Unreached, Untested
 from remora.operations.base import Report
 from remora.runs.execution.run import RunRequest, options_for
@@ -49,6 +49,8 @@ _GRACE_S = 1.0
 """Seconds to end what runs when the time is over (decision)."""
 _KEPT, _LAST = "answers/judge", f"last judgement {__version__}".encode()
 """The folder and the name of the last judgement in a project's cache."""
+AROUND, _MOST_SHOWN = 3, 50
+"""Lines that are kept before and after the one of a problem, and problems that have them."""
 _NAMED = 5
 """Places with one reason that are named (decision)."""
 _RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
@@ -81,6 +83,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The checks of the project that ran and are not worse."""
     missed: Mapping[str, Mapping[str, Sequence[int]]] = {}
     """The changed lines of functions whose tests miss a fault, by operation and node key."""
+    around: Mapping[str, Mapping[int, str]] = {}
+    """The lines around the first problems, by path and number."""
 
     @property
     def shown_unjudged(self) -> list[str]:
@@ -93,14 +97,11 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastJudgement(NamedTuple):
-    """A judgement, the revisions or True for what was staged, the time of its end in UTC, and the
-    SHA-256 of the judged files with remarks.
-    """
+    """A judgement, the revisions or True for what was staged, and the time of its end in UTC."""
 
     judgement: Judgement
     asked: tuple[str, bool]
     when: str
-    contents: Mapping[str, str]
 
     @property
     def of(self) -> str:
@@ -206,18 +207,26 @@ def judge_change(
             held=tuple(remarks.held),
             commit=clean(last_commit(project.root, request.revisions)),
             missed=_with_problem(remarks.missed, problems),
+            around=clean(_around(RootedFiles(trees.after), problems)),
         )
         if not static and request.diff is None:
-            _keep(project, judgement, request, trees.after)
+            _keep(project, LastJudgement(judgement, request[:2], datetime.now(UTC).isoformat()))
     return judgement
 
 
-def _keep(project: Project, found: Judgement, request: ChangeRequest, after: Path) -> None:
-    files, contents = RootedFiles(after), dict[str, str]()
-    for path in {problem.path for problem in found.problems}:
+def _around(files: RootedFiles, problems: Sequence[Problem]) -> dict[str, dict[int, str]]:
+    found = dict[str, dict[int, str]]()
+    for path, line in {(problem.path, problem.line) for problem in problems[:_MOST_SHOWN]}:
         with suppress(HostError):
-            contents[path] = sha256(files.read_bytes(path)).hexdigest()
-    last = LastJudgement(found, request[:2], datetime.now(UTC).isoformat(), contents)
+            lines = split_lines(files.read_bytes(unescape_path(path)).decode("utf-8", "replace"))
+            shown = enumerate(
+                lines[max(0, line - 1 - AROUND) : line + AROUND], max(1, line - AROUND)
+            )
+            found.setdefault(path, {}).update(shown)
+    return found
+
+
+def _keep(project: Project, last: LastJudgement) -> None:
     KeptAnswers(project.cache / _KEPT).keep(_LAST, msgspec.json.encode(last))
 
 
