@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from configparser import ConfigParser
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,15 @@ class FileTree:
 
     def __init__(self, tree: Path) -> None:
         self.tree = tree
-        self.seen = tree.resolve()
-        """The path of the tree inside subprocesses."""
         self.files = RootedFiles(tree)
         self.isolation = NO_SUBPROCESS
         """The weakest isolation level of any subprocess so far."""
         self._seconds = self._ends = math.inf
+
+    @cached_property
+    def seen(self) -> Path:
+        """The path of the tree inside subprocesses."""
+        return self.tree.resolve()
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:

@@ -6,10 +6,11 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
 from remora.regular_file import closing_fd
@@ -29,6 +30,9 @@ from remora.trace.content.private_files import (
 )
 from remora.trace.content.zstd_file import compressed, decompressed
 from remora.workspaces.rooted_files import FILE_LIMIT
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 MAX_COMPRESSED_CONTENT = MAX_LINE
@@ -230,9 +234,15 @@ def run_all(acts: Sequence[Callable[[], None]]) -> None:
     if len(acts) == 1:
         acts[0]()
         return
+    ended = [_threads(os.getpid()).submit(act) for act in acts]
+    problems = [future.exception() for future in ended]
+    for problem in filter(None, problems):
+        raise problem
+
+
+@cache
+def _threads(_process: int) -> "ThreadPoolExecutor":
+    """Return the threads of a process, which are kept because a sync takes less time than a start."""
     from concurrent.futures import ThreadPoolExecutor  # imports logging, which readers do not need
 
-    with ThreadPoolExecutor(_WIDTH, "remora-sync") as threads:
-        ended = [threads.submit(act) for act in acts]
-    for future in ended:
-        future.result()
+    return ThreadPoolExecutor(_WIDTH, "remora-sync")

@@ -72,9 +72,12 @@ class Workspace:
 
         Raises HostError in the same cases as `RootedFiles`.
         """
-        if not self._files.exists(path):
+        try:
+            return self._files.read_bytes(path)
+        except HostError:
+            if self._files.exists(path):
+                raise
             return None
-        return self._files.read_bytes(path)
 
     def base_bytes(self, path: str) -> bytes | None:
         return self.base.read(path)
