@@ -181,6 +181,9 @@ def test_a_node_has_the_facts_of_the_hub_and_its_jobs(pages: TestClient, failed:
 def test_nodes_are_found_by_the_words_of_their_names(pages: TestClient) -> None:
     assert 'href="/nodes/node%3Asrc/price.py%3Atotal"' in pages.get("/nodes?name=price tot").text
     assert "No function, class or file matches" in pages.get("/nodes?name=qqq").text
+    close = pages.get("/nodes?name=totl").text
+    assert 'did you mean <a href="?name=src/price.py:total">src/price.py:total</a>?' in close
+    assert pages.get("/nodes?name=price.py:total", follow_redirects=False).status_code == 303
 
 
 def test_scripts_and_styles_are_small() -> None:

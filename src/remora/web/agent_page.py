@@ -72,8 +72,7 @@ class JobResult(NamedTuple):
     job: JobView
     gates: Gates | None
     diff: str
-    again: str
-    """The command that tries it again."""
+    retry_command: str
 
 
 def _result(agent: AgentRecord) -> JobResult | None:

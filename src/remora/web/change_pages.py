@@ -63,8 +63,11 @@ def impact_page(invocation: Invocation, request: Request) -> Response:
     def body(link: Links) -> str:
         try:
             found = asyncio.run(document_of(invocation, words))
-        except NotFound:
-            raise NotFound(f"No function, class or file matches “{name}”") from None
+        except NotFound as error:
+            what = f"No function, class or file matches “{name}”"
+            raise NotFound(what, hint=error.hint) from None
+        rows = (row for key in TITLES for row in found[key])
+        found["unsure"] = any(row.get("tier", "exact") != "exact" for row in rows)
         return render("impact_body.html", found=found, titles=TITLES, link=link)
 
     return page_in_two_parts("impact.html", body, request, asked=name)
@@ -85,5 +88,4 @@ def _judged(invocation: Invocation, session: Session, query: QueryParams, link: 
     asked = ChangeRequest(query.get("range", "").strip())
     found = last.judgement if last else judging.judge_change(invocation, asked, static=True)
     values = {"found": found, "last": last, "form_token": session.form_token, "link": link}
-    shown = {"asked": asked.revisions, "around": judging.AROUND, "advice": ADVICE}
-    return render("judge_body.html", **shown, **values)
+    return render("judge_body.html", asked=asked.revisions, advice=ADVICE, **values)

@@ -43,7 +43,8 @@ _STATES = (
     *("success", "partial", "conflict", "accepted", "taken_out"),
 )
 """States that have a colour in `static/page.css`."""
-_CODE = re.compile(r"\b[A-Z]+\d+\b")
+_CODE, _NODE = re.compile(r"\b[A-Z]+\d+\b"), re.compile(r"[\w./-]+\.pyi?(:[\w.]*\w)?")
+_LINK = r'<a href="?name=\g<0>">\g<0></a>'
 _TAGS = {"keyword": "b", "string": "i", "comment": "i"}
 """Elements for the syntax in a line of a diff."""
 _MOST_OF_LINE, _MOST_OF_PART = 2000, 600
@@ -91,6 +92,7 @@ def templates() -> Environment:
         "with_code": with_code,
         "find_link": find_link,
         "command": Markup("<code>{}</code> <button data-copy>Copy</button>").format,
+        "with_links": lambda text: Markup(_NODE.sub(_LINK, str(with_code(text)))),  # noqa: S704 (escaped)
         "with_rule_names": lambda text: _CODE.sub(lambda code: with_name(code[0]), text),
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
-from remora.errors import HostError, RemoraError
+from remora.errors import HostError, NotFound, RemoraError
 from remora.hub.link_progress import why_unknown
 from remora.hub.node import NodeState
 from remora.hub.sources.node_lookup import answered
@@ -32,8 +32,6 @@ _RUNS = 10
 _MOST_FOUND = 100
 _MOST_LINES = 500
 _LINKS = frozenset({"callers", "references", "callees", "related_tests"})
-_IDENTIFIERS = frozenset({"key", "uid", "source_hash", "body_hash", "file_hash", "update_source"})
-"""Facts that identify a version of the node. They are collapsed."""
 
 
 class PastJob(NamedTuple):
@@ -52,14 +50,12 @@ async def node_page(invocation: Invocation, hub: SharedHub, request: Request) ->
     if None in (node.callers, node.callees, node.related_tests):
         opened = await hub.opened()
         unknown = await asyncio.to_thread(why_unknown, opened.places) or ""
-    facts = _facts(node)
     project = await asyncio.to_thread(open_records, invocation)
     jobs = await asyncio.to_thread(lambda: [*_jobs_on(project, node.key)])
     return page(
         "node.html",
         node=node,
-        facts={key: value for key, value in facts.items() if key not in _IDENTIFIERS},
-        identifiers={key: value for key, value in facts.items() if key in _IDENTIFIERS},
+        facts=_facts(node),
         source=await asyncio.to_thread(_source, project, node),
         links=[
             ("Callers", node.callers),
@@ -72,17 +68,26 @@ async def node_page(invocation: Invocation, hub: SharedHub, request: Request) ->
 
 
 async def nodes_page(_invocation: Invocation, hub: SharedHub, request: Request) -> Response:
-    """Return the nodes whose path or name contains all words of a query."""
-    words = request.query_params.get("name", "").strip()
-    found: list[dict[str, Any]] = []
+    """Return the nodes whose path or name contains all words of a query, first those so named."""
+    words, hint = request.query_params.get("name", "").strip(), ""
+    found, named = list[dict[str, Any]](), list[str]()
     if words:
         opened = await hub.opened()
         found = (await answered(opened.client.search(words, _MOST_FOUND + 1)))["nodes"]
-    keys = [node["key"] for node in found]
-    exact = [key for key in keys if words in (display_name(key), split_node_key(key)[1])]
-    if len(exact) == 1:
-        return RedirectResponse(f"/nodes/{quote(exact[0], safe='')}", 303)
-    return page("nodes.html", words=words, nodes=found[:_MOST_FOUND], more=found[_MOST_FOUND:])
+        keys = [node["key"] for node in found]
+        ending = re.compile(rf"(^|[/:.]){re.escape(words)}$")
+        named = [key for key in keys if display_name(key) == words]
+        named = named or [key for key in keys if ending.search(display_name(key))]
+        if not found:
+            try:
+                named = [(await opened.client.find(words, folder=opened.folder)).key]
+            except NotFound as error:
+                hint = error.hint
+    if len(named) == 1:
+        return RedirectResponse(f"/nodes/{quote(named[0], safe='')}", 303)
+    found.sort(key=lambda node: node["key"] not in named)
+    nodes, more = found[:_MOST_FOUND], found[_MOST_FOUND:]
+    return page("nodes.html", words=words, nodes=nodes, more=more, named=named, hint=hint)
 
 
 async def reach_part(hub: SharedHub, request: Request) -> Response:

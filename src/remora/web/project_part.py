@@ -33,10 +33,11 @@ def project_part(invocation: Invocation, queue: VerdictQueue, _request: Request)
     """Return what is known of the project at once."""
     project = open_project(invocation)
     model = _model(invocation, project)
-    newest = list_run_lines(project.trace, slice(-_MOST_RUNS, None)) if model else []
+    newest = list_run_lines(project.trace, slice(-_MOST_RUNS, None))
     runs = [run for run in newest if run.model == model]
     return page(
         "project.html",
+        newest=newest[::-1],
         change=unnamed_change(project.root),
         judging=[round(time() - verdict.begun / 1000) for verdict in queue.of_run("")[0]],
         last=last_judgement(project),

@@ -263,7 +263,7 @@ def test_what_runs_is_judged_by_running_it(
     found = user("judge", "--json", "--seconds", "100", cwd=shop).document
     said = [(problem["code"], problem["line"]) for problem in found["problems"]]
     assert ("unnoticed fault", 7) in said
-    assert ("environment-bound test", 12) in said
+    assert ("environment-bound test", 15) in said
     assert not any(code == "hollow test" for code, _ in said)
     assert not [part for part in found["unjudged"] if "test_the_error" in part["what"]]
 

@@ -49,7 +49,7 @@ _GRACE_S = 1.0
 """Seconds to end what runs when the time is over (decision)."""
 _KEPT, _LAST = "answers/judge", f"last judgement {__version__}".encode()
 """The folder and the name of the last judgement in a project's cache."""
-AROUND, _MOST_SHOWN = 3, 50
+_AROUND, _MOST_SHOWN = 3, 50
 """Lines that are kept before and after the one of a problem, and problems that have them."""
 _NAMED = 5
 """Places with one reason that are named (decision)."""
@@ -220,7 +220,7 @@ def _around(files: RootedFiles, problems: Sequence[Problem]) -> dict[str, dict[i
         with suppress(HostError):
             lines = split_lines(files.read_bytes(unescape_path(path)).decode("utf-8", "replace"))
             shown = enumerate(
-                lines[max(0, line - 1 - AROUND) : line + AROUND], max(1, line - AROUND)
+                lines[max(0, line - 1 - _AROUND) : line + _AROUND], max(1, line - _AROUND)
             )
             found.setdefault(path, {}).update(shown)
     return found

@@ -21,11 +21,8 @@ from remora.workspaces.copy.changes import diff
 _PLACE = re.compile(r"[^\s:]+\.pym:(\d{1,9}): ")
 _LINES = 10
 """Lines of a script that are shown before the one that failed, and after it."""
-_KNOWN = (
-    *("/turn", "/candidate_actions", "/hub_", "/omitted", "/excerpt", "/packet", "/goal"),
-    *("/agent_id", "/run_id", "/operation", "/node_id", "/node_type", "/constraints"),
-)
-"""Beginnings of parts whose change is shown otherwise, or says nothing."""
+_SAID = re.compile(r"/(node_s|state_s|diagnostics|recent|knowledge|last_|error_|extensions)")
+"""Beginnings of parts whose change is shown."""
 _INDEX, _MORE = re.compile(r"s?/\d+$"), re.compile(r"and \d+ more")
 
 
@@ -83,15 +80,15 @@ def _packet(turn: TurnRecord) -> dict[str, Any]:
     with suppress(NotFound):  # the turn before is not shown with this one
         before = turn.agent.packet(turn.turn - 1) if turn.turn > 1 else before
     dropped = dropped_parts(turn.agent.packet(turn.turn, shown=False), shown)
-    has_same = before.diagnostics == shown.diagnostics
-    unlisted = [] if has_same else _unlisted(turn, *map(str, shown.diagnostics))
+    is_new = before.diagnostics != shown.diagnostics
+    unlisted = _unlisted(turn, *map(str, shown.diagnostics)) if is_new else []
     return {
-        "packet": {key: part for key, part in packet_json(shown).items() if not _is_empty(part)},
+        "packet": {key: part for key, part in packet_json(shown).items() if part},
         "is_first": before == DecisionPacket(),
         "changes": [
             (_INDEX.sub("", change.path)[1:].replace("/", ": ").replace("_", " "), change)
             for change in packet_changes(before, shown)
-            if not change.path.startswith(_KNOWN)
+            if _SAID.match(change.path)
             and not (unlisted and _MORE.fullmatch(str(change.after or change.before)))
         ],
         "code": [] if before.excerpt == shown.excerpt else [*_code(before.excerpt, shown.excerpt)],
@@ -100,11 +97,6 @@ def _packet(turn: TurnRecord) -> dict[str, Any]:
         "dropped_tokens": sum(estimate_tokens(part.text) for part in dropped),
         "candidates": shown.candidate_actions,
     }
-
-
-def _is_empty(part: Any) -> bool:
-    values = part.values() if isinstance(part, dict) else (part,)
-    return all(value in (None, "", [], {}) for value in values)
 
 
 def _code(before: Excerpt | None, shown: Excerpt | None) -> Iterator[tuple[int, str, bool]]:
