@@ -86,9 +86,8 @@ def test_a_packet_is_the_one_that_was_decided_on_and_runs_and_other_turns_have_n
         packet = ran("trace", "packet", agent, "--turn", str(call["turn"]), "--json").document
         text = json.dumps(packet, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         assert hashlib.sha256(text.encode()).hexdigest() == call["data"]["packet_sha256"]
-    for words in (("packet", agent, "--turn", "99"), ("diff", agent, "--from", "2", "--to", "99")):
-        missing = ran("trace", *words, "--json")
-        assert (missing.code, "1 to 3" in missing.error["hint"]) == (1, True)
+    missing = ran("trace", "packet", agent, "--turn", "99", "--json")
+    assert (missing.code, "1 to 3" in missing.error["hint"]) == (1, True)
     error = ran("trace", "packet", "last", "--json").error
     assert error["message"].endswith("is the ID of a run, not of an agent")
     (listed,) = re.findall(r"`remora (trace list --run \S+)`", error["hint"])
@@ -148,24 +147,6 @@ def test_verify_shows_every_head_and_anchor(ran: Ran, tmp_path: Path) -> None:
         assert one["anchored"] is True
         last = events_of(ran, one["agent_id"])[-1]
         assert one["head"] == {"count": last["seq"] + 1, "hash": last["hash"]}
-
-
-@pytest.mark.slow
-def test_a_diff_of_packets_says_what_changed_where(ran: Ran, agent: str) -> None:
-    words = ("trace", "diff", agent, "--from", "1", "--to", "3")
-    document = ran(*words, "--json").document
-    assert {key: document[key] for key in ("agent_id", "from", "to")} == {
-        "agent_id": agent, "from": 1, "to": 3
-    }  # fmt: skip
-    changes = {change["path"]: change for change in document["changes"]}
-    assert all(set(change) == {"op", "path", "before", "after"} for change in changes.values())
-    assert changes["/turn"] == {"op": "change", "path": "/turn", "before": 1, "after": 3}
-    assert changes["/recent_actions/0"]["op"] == "add"
-    packets = [ran("trace", "packet", agent, "--turn", str(turn)).document for turn in (1, 3)]
-    assert changes["/recent_actions/1"]["after"] == packets[1]["recent_actions"][1]
-    told = ran(*words).out
-    assert re.match(rf"turn 1 → turn 3 of {agent}: \d+ changes\n", told)
-    assert "\nrecent actions\n  + 1. run_linter() → success" in told
 
 
 def test_a_flipped_byte_exits_with_1_and_names_the_line(

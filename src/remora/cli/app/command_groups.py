@@ -96,7 +96,6 @@ trace = LazyGroup(
         "why": ("trace.why:why", "Name the cause of an agent's failure."),
         "verify": ("trace.verify:verify", "Verify streams: hashes, packets, prompts, heads."),
         "packet": ("trace.packet:packet", "Print the packet of a turn."),
-        "diff": ("trace.packet:diff", "Show what changed in the packet between two turns."),
         "transcript": ("trace.show:transcript", "Print a stream as readable text."),
         "get": ("trace.packet:get", "Print the trace entry for a key."),
         "replay": ("trace.replay:replay", "Rerun recorded scripts, using only the record."),
