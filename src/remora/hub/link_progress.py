@@ -32,8 +32,7 @@ def why_unknown(places: HubPaths) -> str:
     if known is None:
         return (
             "only the file itself could be read, because there is no "
-            "index and none could be created "
-            "(to create it elsewhere, use `--db FILE`)"
+            "index and none could be created in the user's cache (XDG_CACHE_HOME)"
         )
     if known.complete and control.running(places) is not None:
         return "computing the links takes too long at the moment; try again"

@@ -9,12 +9,10 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, fit_line
 from remora.cli.app.project_context import invocation_of
 from remora.cli.app.working import progress_bar
-from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.usecases.hub.index import Indexed, Links
-    from remora.usecases.hub.target import HubTarget
 
 _MAX_SHOWN = 20
 
@@ -27,9 +25,8 @@ _MAX_SHOWN = 20
         "remora hub index --root ~/src/shop --json",
     ),
 )
-@target_options
 @click.option("--links", is_flag=True, help="Also compute all links now (about 1 ms per node).")
-def index(options: Options, target: "HubTarget", links: bool) -> int:
+def index(options: Options, links: bool) -> int:
     """Update the index: check all files, and read those that have changed.
 
     If a daemon is running, it updates the index, because only one process can write to the
@@ -39,7 +36,7 @@ def index(options: Options, target: "HubTarget", links: bool) -> int:
     from remora.usecases.hub.index import index_hub
 
     with progress_bar(options, "files") as progress, progress_bar(options, "links") as linking:
-        made = index_hub(invocation_of(options), target, progress, links=linking if links else None)
+        made = index_hub(invocation_of(options), progress, links=linking if links else None)
     emit(options, _document(made), _summary(made))
     return 0
 

@@ -28,7 +28,7 @@ from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
 from remora.hub.store.reader import read_snapshot
 from remora.tools.host.ruff.newer_syntax import newer_syntax
-from remora.usecases.hub.target import HubTarget, Progress, hub_paths_of
+from remora.usecases.hub.target import Progress, hub_paths_of
 
 _AT_ONCE = 100
 """Files of a batch (decision: progress is shown after each)."""
@@ -69,7 +69,7 @@ class Indexed(NamedTuple):
 
 
 def index_hub(
-    invocation: Invocation, target: HubTarget, progress: Progress, *, links: Progress | None = None
+    invocation: Invocation, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
     """Index all changed files. If `links` is given, also precompute all links.
 
@@ -77,7 +77,7 @@ def index_hub(
     HubLocked.
     """
     began = time.monotonic()
-    places = hub_paths_of(invocation, target)
+    places = hub_paths_of(invocation)
     writer = _open_when_free(places, lambda: control.running(places))
     failed: Sequence[Unlinked] = ()
     if isinstance(writer, int):
