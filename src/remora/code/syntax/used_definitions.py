@@ -56,7 +56,7 @@ def outline(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
 
 
 def _owner(tree: ast.Module, node: DefinitionNode) -> ast.ClassDef | None:
-    classes = (found.node for found in find_definitions(tree, ""))
+    classes = (definition.node for definition in find_definitions(tree, ""))
     return next(
         (part for part in classes if isinstance(part, ast.ClassDef) and node in part.body), None
     )
