@@ -306,7 +306,7 @@ def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path
     with client_of(root, tmp_path / "home") as client:
         judged = client.get("/judge").text
         assert "1 remark on 1 changed Python file; tests have not run" in judged
-        assert re.search(r"judged in [\d.]+ s by Remora \d", judged)
+        assert re.search(r"judged at 2[-\d: ]+ UTC in [\d.]+ s by Remora \d", judged)
         assert (
             '<span class="chosen"><span class="number">4</span>     :param first: the &lt;i&gt;'
             in judged

@@ -31,6 +31,11 @@ def read(path):
 
 
 x = f'plain'
+
+
+
+
+y = [a, b, c, d, e, f, g, h]
 '''
 SETTINGS = '[tool.ruff.lint]\nselect = ["F"]\n'
 
@@ -100,6 +105,8 @@ def test_chosen_hunks_are_written_and_taken_back(
     address, fields = address_of(project), form_of(pages, project)
     assert pages.get(address).text.count('name="hunk"') == 2
     turns = pages.get(f"/agents/{fields['agent']}").text
+    first, *_ = turns.partition("The packet did not say 2 more diagnostics")[2].split("</details>")
+    assert "line 16: Undefined name `h`" in first
     assert turns.count('<pre class="diff') == turns.count('href="#change"') == 1
     with monkeypatch.context() as soon:
         soon.setattr("remora.web.verdict_queue._ANSWER_S", 0)  # while the gates run

@@ -111,6 +111,7 @@ def templates() -> Environment:
         "STATUSES": STATUSES,
         "UNDECIDED": UNDECIDED,
         "version": __version__,
+        "now": lambda: datetime.now(UTC).isoformat(),
     }
     return found
 

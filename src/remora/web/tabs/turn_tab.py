@@ -80,8 +80,7 @@ def _packet(turn: TurnRecord) -> dict[str, Any]:
     with suppress(NotFound):  # the turn before is not shown with this one
         before = turn.agent.packet(turn.turn - 1) if turn.turn > 1 else before
     dropped = dropped_parts(turn.agent.packet(turn.turn, shown=False), shown)
-    is_new = before.diagnostics != shown.diagnostics
-    unlisted = _unlisted(turn, *map(str, shown.diagnostics)) if is_new else []
+    unlisted = _unlisted(turn, *map(str, shown.diagnostics))
     return {
         "packet": {key: part for key, part in packet_json(shown).items() if part},
         "is_first": before == DecisionPacket(),
