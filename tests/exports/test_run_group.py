@@ -24,7 +24,7 @@ from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, exported, flip, made, only, rows
 from tests.trace.conftest import AGENT, play_run, rechained
 
-FORMS = ("transcript", "otel", "sft", "functiongemma")
+FORMS = ("jsonl", "otel", "sft", "functiongemma")
 
 
 def all_pieces(folder: TraceFolder, groups: Any = None) -> dict[str, bytes]:
@@ -210,5 +210,5 @@ def test_a_damaged_stream_of_no_run_is_skipped(folder: TraceFolder) -> None:
     attempt.choose(0)
     attempt.end()
     flip(folder.agent_stream("lint-a"), b'"v"')
-    found, tally = exported(folder, "transcript")
+    found, tally = exported(folder, "otel")
     assert (found, len(tally.damaged)) == ([], 1)

@@ -1,1 +1,1 @@
-"""Exports of streams as transcripts, OpenTelemetry spans or training rows."""
+"""Exports of streams as recorded lines, OpenTelemetry spans or training rows."""

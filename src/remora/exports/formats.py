@@ -28,7 +28,6 @@ class ExportFormat:
 
 FORMATS: Mapping[str, ExportFormat] = {
     "jsonl": ExportFormat(function="recorded_lines:export_lines", record="event", source="stream"),
-    "transcript": ExportFormat(function="transcripts:export_transcripts", record="transcript"),
     "otel": ExportFormat(function="otel.agent_spans:export_spans", record="span", has_content=True),
     "sft": ExportFormat(function="training.sft_rows:export_sft"),
     "functiongemma": ExportFormat(function="training.sft_rows:export_functiongemma"),

@@ -140,7 +140,7 @@ class ExportCounts(msgspec.Struct, kw_only=True):
 
     streams: int = 0
     records: int = 0
-    """The number of rows, spans, events or transcripts."""
+    """The number of rows, spans or events."""
     operations: dict[str, int] = {}
     """Training rows, by the operation of their agent."""
     left_out: dict[str, int] = {}

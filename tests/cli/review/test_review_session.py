@@ -48,7 +48,7 @@ class Desk:
     @property
     def reviews(self) -> list[dict[str, Any]]:
         """The events of the verdicts."""
-        shown = self("trace", "show", "last", "--raw").out
+        shown = self("trace", "export", "last", "--format", "jsonl").out
         events = [json.loads(line) for line in shown.splitlines()]
         return [event for event in events if event["type"] == "review"]
 
@@ -79,7 +79,7 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
     assert "2 changes still pending" in rest
     assert desk.states == ["accepted", "rejected", "pending", "pending"]
     assert desk.text("a.py") == UNUSED.replace("import os\n", "")
-    shown = desk("trace", "show", "last", "--raw").out
+    shown = desk("trace", "export", "last", "--format", "jsonl").out
     assert '"feedback":"keep it"' in shown
 
 

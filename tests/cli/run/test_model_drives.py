@@ -158,7 +158,7 @@ def analyze(by_model: Callable[..., Done], server: Server) -> Done:
 
 
 def events_of(by_model: Callable[..., Done], agent: str) -> list[Event]:
-    raw = by_model("trace", "show", agent, "--raw").out
+    raw = by_model("trace", "export", agent, "--format", "jsonl").out
     return [json.loads(line) for line in raw.splitlines()]
 
 

@@ -131,7 +131,7 @@ class TestRetry:
         ).document
         assert set(forked) >= {"agent_id", "run_id", "parent"}
         shown = [
-            remora("trace", "packet", name, "--turn", "2", "--full", "--json", cwd=project).document
+            remora("trace", "packet", name, "--turn", "2", "--json", cwd=project).document
             for name in (new["agent_id"], forked["agent_id"])
         ]
         assert [packet.pop("agent_id") for packet in shown] == [

@@ -8,7 +8,7 @@ from click.exceptions import Exit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.cli.trace.event_lines import event_json, print_items, string_json
+from remora.cli.trace.event_lines import event_json, print_items
 from remora.errors import StreamDamaged
 
 JSON = st.recursive(
@@ -27,13 +27,6 @@ def test_an_event_stays_the_json_that_it_is_in_ascii(value: object) -> None:
     text = event_json(line)
     assert text.isascii()
     assert json.loads(text) == value
-
-
-@given(st.binary())
-def test_a_line_of_any_bytes_can_be_restored(line: bytes) -> None:
-    text = string_json(line)
-    assert text.isascii()
-    assert json.loads(text).encode("utf-8", "surrogateescape") == line
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

@@ -40,8 +40,6 @@ GUARDED = textwrap.dedent(
 REPLAYS = (
     "verify --all",
     "packet {agent} --turn 2",
-    "packet {agent} --turn 2 --full",
-    "diff {agent} --from 1 --to 3",
     "show {agent}",
     "show {agent} --turn 2",
     "transcript {agent}",

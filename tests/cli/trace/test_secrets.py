@@ -191,10 +191,9 @@ def test_no_stored_file_contains_a_secret(spilt: Spilt) -> None:
     } == {}
 
 
-EXPORTS = ("transcript", "otel", "sft", "functiongemma")
+EXPORTS = ("jsonl", "otel", "sft", "functiongemma")
 LOOKS = (
     *("runs", "show last", "show last -v", "trace list -v", "trace verify"),
-    "trace show last --raw",
     *(f"trace export --all --format {name}" for name in EXPORTS),
 )
 
@@ -210,11 +209,10 @@ def test_no_output_contains_a_secret(spilt: Spilt) -> None:
     for stream in streams:
         agent = stream["agent_id"]
         spilt("trace", "show", agent)
-        spilt("trace", "show", agent, "--raw")
         spilt("trace", "transcript", agent)
         for turn in range(1, stream["turns"] + 1):
             spilt("trace", "show", agent, "--turn", str(turn))
-            spilt("trace", "packet", agent, "--turn", str(turn), "--full")
+            spilt("trace", "packet", agent, "--turn", str(turn))
     printed = "".join(done.out + done.err for done in spilt.said)
     assert "<secret:" in printed
     assert spilt.readable(printed.encode("utf-8", "surrogatepass")) == []

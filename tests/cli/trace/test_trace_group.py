@@ -105,7 +105,7 @@ def test_a_node_of_the_newest_run_or_a_beginning_of_the_name_will_do(ran: Ran, a
     assert verified["agent_id"] == agent
 
 
-def test_show_lists_every_event_and_raw_lines_byte_for_byte(ran: Ran, agent: str) -> None:
+def test_show_lists_every_event_and_jsonl_has_the_lines_byte_for_byte(ran: Ran, agent: str) -> None:
     events = ran("trace", "show", agent, "--json").document["events"]
     text = stream(ran, agent).read_text()
     lines = text.splitlines()
@@ -113,8 +113,7 @@ def test_show_lists_every_event_and_raw_lines_byte_for_byte(ran: Ran, agent: str
     shown = ran("trace", "show", agent).out.splitlines()
     assert len(shown) == len(lines) + 1
     assert "apply_fix" in shown[-3] or "submit_result" in shown[-3]
-    assert ran("trace", "show", agent, "--raw").out == text
-    assert ran("trace", "show", agent, "--raw", "--json").document["lines"] == lines
+    assert ran("trace", "export", agent, "--format", "jsonl").out == text
 
 
 def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> None:

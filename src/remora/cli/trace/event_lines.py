@@ -78,13 +78,6 @@ def event_json(line: bytes) -> str:
 
     Non-ASCII characters occur only in strings, where they are escaped.
     """
-    return _NON_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], _decode_text(line))
-
-
-def string_json(line: bytes) -> str:
-    """Return a recorded line as a JSON string. The line may be invalid UTF-8."""
-    return json.dumps(_decode_text(line))
-
-
-def _decode_text(line: bytes) -> str:
-    return line.decode("utf-8", "surrogateescape")
+    return _NON_ASCII.sub(
+        lambda match: json.dumps(match[0])[1:-1], line.decode("utf-8", "surrogateescape")
+    )

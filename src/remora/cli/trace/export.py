@@ -30,7 +30,6 @@ _HTML = "html"
     "export",
     examples=(
         "remora trace export lint-3f2a --format html -o agent.html",
-        "remora trace export lint-3f2a --format transcript -o agent.txt",
         "remora trace export --run last --format otel -o spans.jsonl",
         "remora trace export --all --format sft -o rows.jsonl",
         "remora trace export --run last --format jsonl -o run.jsonl",
@@ -66,10 +65,10 @@ def export(  # noqa: PLR0913 (one parameter for each option)
 
     The html format is one file that shows an agent or a run in a browser, without a network: turns,
     packets, prompts, diffs, and the recorded lines, which the browser checks against their hashes.
-    It needs the extra ui. The jsonl format is the recorded lines alone, byte for byte. The
-    transcript format is text. The otel format contains OpenTelemetry GenAI spans as OTLP JSON
-    lines. The sft and functiongemma formats are JSON lines with exactly the prompts that were sent
-    to models. docs/reference/exports.md lists the columns.
+    It needs the extra ui. The jsonl format is the recorded lines alone, byte for byte. The otel
+    format contains OpenTelemetry GenAI spans as OTLP JSON lines. The sft and functiongemma formats
+    are JSON lines with exactly the prompts that were sent to models. docs/reference/exports.md
+    lists the columns.
 
     Exit with 1 if a stream cannot be read. The other streams are still written.
     """

@@ -1,8 +1,7 @@
 """The `trace show` and `trace transcript` commands, which print a stream."""
 
 import json
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +22,22 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
     examples=(
         "remora trace show lint-3f2a",
         "remora trace show src/shop/cart.py:total --turn 3",
-        "remora trace show lint-3f2a --raw",
     ),
 )
 @click.argument("agent")
 @click.option("--turn", type=_TURN, metavar="N", help="Show one turn: its packet and raw output.")
-@click.option("--raw", is_flag=True, help="Print the recorded lines byte for byte.")
-def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
+def show(options: Options, agent: str, *, turn: int | None) -> int:
     """Show the events of an agent or a run, one per line.
 
-    With --turn N, show the packet of turn N and the raw output of its tool.
+    With --turn N, show the packet of turn N and the raw output of its tool. `remora trace export
+    AGENT --format jsonl` prints the recorded lines byte for byte.
     """
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.reader import read_lines
-    from remora.trace.read.turn_positions import lines_of_turn
 
     folder = trace_folder_of(options)
     name = stream_named(folder, agent)
-    if raw and turn is not None:
-        lines = lines_of_turn(folder.existing_agent(name), turn)
-        _print_raw(options, name, (line.raw for line in lines))
-    elif raw:
-        _print_raw(options, name, read_lines(folder.existing_stream(name)))
-    elif turn is not None:
+    if turn is not None:
         from remora.runs.records.turn_record import turn_document
 
         document = turn_document(folder, name, turn)
@@ -70,7 +62,7 @@ def transcript(options: Options, agent: str) -> int:
 
     folder = trace_folder_of(options)
     name = stream_named(folder, agent)
-    lines = transcript_of(read_events(folder.existing_stream(name)))
+    lines = transcript_of(read_events(folder.existing_stream(name)), folder.blobs)
     if options.json:
         print_items(name, "lines", map(json.dumps, lines))
     else:
@@ -120,7 +112,7 @@ def _first_lines(text: str) -> Iterator[str]:
     lines = plain_lines(text.rstrip("\n"))
     yield from lines[:_LINES]
     if len(lines) > _LINES:
-        yield f"… {count(len(lines) - _LINES, 'more line')}; use --json or --raw to show them all"
+        yield f"… {count(len(lines) - _LINES, 'more line')}; use --json to show them all"
 
 
 def _print_listing(path: Path) -> None:
@@ -130,13 +122,3 @@ def _print_listing(path: Path) -> None:
     columns = Columns(path)
     click.echo(columns.head)
     print_lines(map(columns.line, read_events(path)))
-
-
-def _print_raw(options: Options, name: str, recorded: Iterable[bytes]) -> None:
-    from remora.cli.trace.event_lines import print_items, string_json
-
-    if options.json:
-        print_items(name, "lines", map(string_json, recorded))
-        return
-    for line in recorded:
-        sys.stdout.buffer.write(line + b"\n")

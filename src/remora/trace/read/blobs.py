@@ -100,7 +100,7 @@ class Resolver:
         if self._remaining < 0:
             raise StreamError(
                 f"the blobs of one event exceed {MAX_RESOLVED} bytes",
-                hint="use `remora trace show --raw` to print the event "
+                hint="use `remora trace export AGENT --format jsonl` to print the event "
                 "with references to the blobs",
             )
         return content.decode("utf-8", "replace")
