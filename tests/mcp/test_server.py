@@ -241,7 +241,7 @@ def test_context_shows_the_source_and_what_surrounds_it(invocation: Invocation) 
     assert "tests/test_cart.py::test_total_of_an_empty_cart (exact)" in text
     assert document["tests"][0]["tier"] == "exact"
     assert document["fresh"]
-    noise = ("node:", "null", "hash", "uid", "None")
+    noise = ("node:", "null", "hash", "None")
     assert not [word for word in noise if word in text or word in json.dumps(document)]
 
 

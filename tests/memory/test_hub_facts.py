@@ -26,7 +26,6 @@ def facts(key: str = TARGET, **more: Any) -> dict[str, Any]:
     """A node's facts as the Hub answers."""
     return {
         "key": key,
-        "uid": "u1",
         "node_type": "function",
         "source_hash": "a" * 64,
         "signature": "def f(x: int) -> int",

@@ -21,8 +21,6 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     key: NodeKey
     """`node:{path}:{qualname}`, or `node:{path}:__module__` for a module."""
-    uid: str | None
-    """Identifier that survives renames and moves. Null without a database."""
     file_path: str
     """Path of the file, as spelled in the key."""
     node_name: str

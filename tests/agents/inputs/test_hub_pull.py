@@ -155,7 +155,7 @@ class TestHook:
         callers = edges("node:a.py:g")
         pulled = self.pulled(Hub({TARGET: facts(callers=callers, complexity=1)}), workspace)
         assert pulled.value[TARGET]["complexity"] == 2
-        assert pulled.value[TARGET]["uid"] == "u1"
+        assert pulled.value[TARGET]["last_updated"] == "2026-01-01T00:00:00Z"
         assert pulled.delta.hub_context[TARGET] == {
             "signature": "def f(x)", "flags": ["type hints missing"], "complexity": 2,
             "callers": ["a.py:g"], "links": "as before your edits",

@@ -128,7 +128,7 @@ def test_a_node_as_json_is_a_node_state(asked: Asked) -> None:
     assert asked("get", "Cart.total").err == ""
     assert not {".agentfs", ".remora"} & {path.name for path in asked.root.iterdir()}
     node = asked.document("get", "shop/cart.py:Cart.total", "--quiet")
-    assert list(node)[:5] == ["key", "uid", "file_path", "node_name", "node_type"]
+    assert list(node)[:5] == ["key", "file_path", "node_name", "node_type", "source_hash"]
     assert list(node)[-2:] == ["update_source", "fresh"]
     assert node["fresh"] is True
     assert node["key"] == "node:shop/cart.py:Cart.total"
@@ -398,7 +398,6 @@ def test_a_running_daemon_writes_and_answers(poor: Remora, shop: Path) -> None:
         assert f"by the daemon (process {started.document['pid']})" in made.out
         node = poor("hub", "get", "fresh", "--json", cwd=shop).document
         assert node["key"] == "node:new.py:fresh"
-        assert node["uid"]
         assert matches_files(shop, next((poor.home / "cache").rglob("hub.db")))
         unknown = poor("hub", "get", "nobody", "--json", cwd=shop)
         assert unknown.code == 1

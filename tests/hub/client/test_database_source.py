@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from remora.hub.members.members import Members
-from remora.hub.protocol import Callers, GetContext
+from remora.hub.protocol import Callers
 from remora.hub.query.snapshots import OverlaidSnapshot
 from remora.hub.sources.database_source import DatabaseSource
 from remora.hub.sources.source_answer import Budget
@@ -44,44 +44,6 @@ def callers(rung: DatabaseSource) -> list[str]:
     told = rung.ask(CALLERS, Budget(60))
     assert told is not None
     return [edge["key"] for edge in told.result["callers"]]
-
-
-@pytest.mark.parametrize(
-    ("edit", "now"),
-    [
-        ({"shop/price.py": "def sum_of(items):\n    return sum(items)\n"}, "shop/price.py:sum_of"),
-        ({"shop/price.py": None, "shop/prices.py": FILES["shop/price.py"]}, "shop/prices.py:total"),
-        (
-            {
-                "shop/price.py": "",
-                "shop/till.py": FILES["shop/till.py"] + "\n\n" + FILES["shop/price.py"],
-            },
-            "shop/till.py:total",
-        ),
-        ({"shop/price.py": "def total(items, tax):\n    return 0\n"}, "shop/price.py:total"),
-    ],
-    ids=["renamed", "moved with its file", "moved to another file", "edited"],
-)
-def test_a_node_keeps_its_uid_without_a_daemon(
-    rung: DatabaseSource, tmp_path: Path, edit: dict[str, str | None], now: str
-) -> None:
-    uid = uids(rung, "node:shop/price.py:total")[0]
-    for path, text in edit.items():
-        place = tmp_path / "root" / path
-        place.unlink() if text is None else place.write_text(text)
-    there = f"node:{now}"
-    assert uids(rung, there, "node:shop/cart.py:pay") == [uid, *uids(rung, "node:shop/cart.py:pay")]
-
-
-def test_a_new_node_has_no_uid_without_a_daemon(rung: DatabaseSource, tmp_path: Path) -> None:
-    (tmp_path / "root/new.py").write_text(FILES["shop/price.py"])
-    assert uids(rung, "node:new.py:total") == [None]
-
-
-def uids(rung: DatabaseSource, *keys: str) -> list[str | None]:
-    told = rung.ask(GetContext(nodes=keys), Budget(60))
-    assert told is not None
-    return [told.result[key].uid for key in keys]
 
 
 def test_partial_links_are_not_returned_after_a_failure(

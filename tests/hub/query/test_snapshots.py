@@ -25,7 +25,7 @@ def test_a_view_knows_its_nodes_and_is_a_program_for_the_linker(shop: Snapshot) 
 
     assert node is not None
     assert (node.facts.signature, node.partial) == ("def of(self)", False)
-    assert (node.uid, node.last_updated, node.update_source) == (None, None, "adhoc")
+    assert (node.last_updated, node.update_source) == (None, "adhoc")
     assert shop.node("node:shop/tax.py:nothing") is None
     assert [n.facts.qualname for n in shop.nodes("shop/tax.py")] == [
         "__module__",

@@ -35,16 +35,3 @@ def put(
     updates = tuple(update_of(path, text) for path, text in files.items() if text is not None)
     gone = tuple(path for path, text in files.items() if text is None)
     return store.apply(Batch(updates=updates, gone=gone, source=source))
-
-
-def all_uids(store: HubStore) -> dict[str, str]:
-    """By key, of every node."""
-    keys = store.view().keys()
-    return {key: uid_of(store, key.removeprefix("node:")) for key in keys}
-
-
-def uid_of(store: HubStore, key: str) -> str:
-    node = store.view().node(f"node:{key}")
-    assert node is not None, key
-    assert node.uid is not None
-    return node.uid

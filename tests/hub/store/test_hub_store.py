@@ -61,13 +61,12 @@ def test_a_stored_view_answers_what_a_view_of_the_same_files_in_memory_answers(
     other.close()
 
 
-def test_a_stored_node_has_an_identity_a_time_and_a_source(store: HubStore) -> None:
+def test_a_stored_node_has_a_time_and_a_source(store: HubStore) -> None:
     put(store, SHOP, source="cold_start")
 
     node = store.view().node("node:shop/tax.py:add")
 
     assert node is not None
-    assert node.uid
     assert node.last_updated == "2026-01-02T03:04:07.000006Z"
     assert node.update_source == "cold_start"
     assert node.file_hash == facts_of("shop/tax.py", SHOP["shop/tax.py"]).file_hash
@@ -205,7 +204,7 @@ def _rows(store: HubStore) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(store._db)) as connection:
         connection.row_factory = sqlite3.Row
         rows = connection.execute("SELECT * FROM node_state ORDER BY key").fetchall()
-    history = {"id", "uid", "last_updated", "update_source"}
+    history = {"id", "last_updated", "update_source"}
     return [tuple(row[name] for name in row.keys() if name not in history) for row in rows]  # noqa: SIM118
 
 

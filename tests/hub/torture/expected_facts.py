@@ -15,7 +15,7 @@ from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.ids import escape_path
 
-OF_DATABASES = ("uid", "last_updated", "update_source")
+OF_DATABASES = ("last_updated", "update_source")
 LINKS = ("callers", "references", "callees", "related_tests", "incomplete")
 _FUNCTION = re.compile(r"^def (\w+)\(x=\d+\):\n    return .*", re.MULTILINE)
 _IMPORT = re.compile(r"from ([\w.]+) import t as u\n\n\ndef t\(x=\d+\):\n    return u\(x\)\n")

@@ -211,7 +211,7 @@ def _footer(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator
     for text in (" · ".join(known), legend(links)):
         yield from (click.style(line, fg="bright_black") for line in wrap_text(text, width) if line)
     if verbose:
-        for name in ("uid", "source_hash", "body_hash", "file_hash"):
+        for name in ("source_hash", "body_hash", "file_hash"):
             yield click.style(f"{name:<11}  {getattr(node, name) or ''}", fg="bright_black")
 
 

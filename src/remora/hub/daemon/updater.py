@@ -3,10 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from os.path import lexists
 from pathlib import Path
 
 from remora.errors import DiskError, RemoraError
@@ -76,7 +75,7 @@ class Updater:
         """Queue all changes made so far, without reading the files."""
         # the kernel queues an event before the changing call returns
         changes = self.watcher.drain()
-        self.pending.add(self._removed_first(changes.paths))
+        self.pending.add(changes.paths)
         if self.watcher.note or not changes.complete:
             self.pending.want_sweep()
         if self.pending:
@@ -167,12 +166,6 @@ class Updater:
         with suppress(TimeoutError):
             async with asyncio.timeout(_CALM_S):
                 await self._urgent.wait()
-
-    def _removed_first(self, paths: Collection[str]) -> Collection[str]:
-        """Sort removed paths first. A move is recognized only if the removal is stored first."""
-        if len(paths) < 2:
-            return paths
-        return sorted(paths, key=lambda path: (lexists(self._root / path), path))
 
     def replace_watcher(self, watcher: Watcher) -> None:
         """Switch to another watcher.

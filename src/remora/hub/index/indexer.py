@@ -19,7 +19,7 @@ from remora.ids import escape_path
 
 _BATCH_BYTES = 4 * 1024 * 1024
 _BATCH_FILES = 1024
-"""Maximum files stored together. Batches let moves be recognized; the limits bound memory."""
+"""Maximum files stored together. The limits bound memory."""
 
 
 class ChangedPaths(NamedTuple):

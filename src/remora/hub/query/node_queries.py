@@ -223,7 +223,6 @@ class NodeQueries:
         del facts["qualname"]
         return NodeState(
             **facts,
-            uid=stored.uid,
             file_path=split_node_key(key)[0],
             file_hash=stored.file_hash,
             callers=None,

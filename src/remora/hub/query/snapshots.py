@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -24,7 +24,6 @@ class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     facts: NodeFacts
-    uid: str | None
     file_hash: str
     partial: bool
     last_updated: str | None
@@ -112,30 +111,14 @@ class MemorySnapshot:
         """Return None, because there are no precomputed links."""
 
 
-class Continued(NamedTuple):
-    """The identity that a node of a changed file continues: its uid, and its key in the base."""
-
-    uid: str | None
-    key: str
-
-
 class OverlaidSnapshot:
     """A snapshot in which some files are replaced.
 
-    `changed` contains the replacements by path, with None for deleted files. `continued` returns
-    the identities of the nodes in changed files by their present keys; it is called once, when it
-    is first needed. Without it, a node whose key is unchanged keeps its uid. A node whose facts are
-    also unchanged keeps its time and script values.
+    `changed` contains the replacements by path, with None for deleted files. A node whose facts are
+    unchanged keeps its time.
     """
 
-    def __init__(
-        self,
-        base: Snapshot,
-        changed: Mapping[str, FileFacts | None],
-        continued: Callable[[], Mapping[str, Continued]] | None = None,
-    ) -> None:
-        self._find_continued = continued
-        self._continued: Mapping[str, Continued] | None = None
+    def __init__(self, base: Snapshot, changed: Mapping[str, FileFacts | None]) -> None:
         self.base = base
         self.deadline = math.inf
         self._changed = changed
@@ -174,12 +157,12 @@ class OverlaidSnapshot:
         if split_node_key(key)[0] not in self._changed:
             return self.base.node(key)
         node = self._new.node(key)
-        return None if node is None else self._with_stored_values(node)
+        return None if node is None else self._with_stored_time(node)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
         if path not in self._changed:
             return self.base.nodes(path)
-        return tuple(self._with_stored_values(node) for node in self._new.nodes(path))
+        return tuple(self._with_stored_time(node) for node in self._new.nodes(path))
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
         return search_keys(self, query, limit)
@@ -193,33 +176,19 @@ class OverlaidSnapshot:
         """Return the links of the base snapshot, or None if any file is replaced."""
         return None if self._changed else self.base.links()
 
-    def _with_stored_values(self, node: StoredNode) -> StoredNode:
-        identity = self._identity(node.facts.key)
-        now = node if identity is None else msgspec.structs.replace(node, uid=identity.uid)
-        if (before := self.base.node(node.facts.key)) is None or identity is None:
-            return now
-        if identity.key == before.facts.key and moved_at_most(before.facts, node.facts):
-            return msgspec.structs.replace(
-                now,
-                last_updated=before.last_updated,
-                update_source=before.update_source,
-            )
-        return now
-
-    def _identity(self, key: str) -> Continued | None:
-        if self._find_continued is None:
-            before = self.base.node(key)
-            return None if before is None else Continued(before.uid, key)
-        if self._continued is None:
-            self._continued = self._find_continued()
-        return self._continued.get(key)
+    def _with_stored_time(self, node: StoredNode) -> StoredNode:
+        before = self.base.node(node.facts.key)
+        if before is None or not moved_at_most(before.facts, node.facts):
+            return node
+        return msgspec.structs.replace(
+            node, last_updated=before.last_updated, update_source=before.update_source
+        )
 
 
 def _unstored_node(facts: FileFacts, node: NodeFacts) -> StoredNode:
     """Return a StoredNode without database values."""
     return StoredNode(
         facts=node,
-        uid=None,
         file_hash=facts.file_hash,
         partial=facts.partial,
         last_updated=None,

@@ -161,7 +161,7 @@ class DatabaseSource:
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),
         )
         if self._cached is None or self._cached[0] != state:
-            timed = OverlaidSnapshot(view, changed, lambda: view.continued(changed, time.time()))
+            timed = OverlaidSnapshot(view, changed)
             self._cached = state, timed, NodeQueries(timed, root=self._root)
         _, timed, answers = self._cached
         timed.deadline = min(budget.until, time.monotonic() + LINKS_S)

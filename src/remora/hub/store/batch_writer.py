@@ -12,7 +12,6 @@ from remora.hub.node import UpdateSource
 from remora.hub.query.snapshots import StoredNode
 from remora.hub.store.batch import FileDifference
 from remora.hub.store.file_rows import NODE_COLUMNS, node_values, stamp_values
-from remora.hub.store.uids import Identities, RecentNodes
 
 LOGGED_AT_ONCE = 10_000
 """Maximum keys logged per transaction. A longer list is not useful and is not logged."""
@@ -42,33 +41,25 @@ class BatchWriter:
         changed: Sequence[FileDifference],
         source: UpdateSource,
         now: datetime,
-        recent: RecentNodes,
     ) -> None:
         self._connection = connection
         self._changed = changed
         self._source = source
         self._stamp = f"{now:%Y-%m-%dT%H:%M:%S.%fZ}"
-        self._uids = Identities(connection, changed, recent, int(now.timestamp()))
 
     def write(self, generation: int) -> tuple[str, ...]:
         """Write all changes as `generation`.
 
         Returns the sorted keys of all nodes whose facts changed.
         """
-        own = (key for difference in self._changed for key in difference.changed())
-        keys = tuple(sorted({*own, *self._uids.adopted}))
+        keys = tuple(sorted(key for difference in self._changed for key in difference.changed()))
         run = self._connection.execute
         self._write_files(generation)
         self._write_nodes()
         self._connection.executemany("DELETE FROM node_state WHERE key = ?", self._gone_nodes())
-        self._uids.write()
         log_changes(self._connection, generation, keys)
         run("UPDATE meta SET value = ? WHERE name = 'generation'", (generation,))
         return keys
-
-    def record_commit(self) -> None:
-        """Record that the transaction was committed."""
-        self._uids.record_commit(cold=self._source == "cold_start")
 
     def _write_files(self, generation: int) -> None:
         run, many = self._connection.execute, self._connection.executemany
@@ -155,7 +146,6 @@ class BatchWriter:
                     source = before.update_source
                 stored = StoredNode(
                     facts=node,
-                    uid=self._uids[node.key],
                     file_hash=facts.file_hash,
                     partial=facts.partial,
                     last_updated=last_updated,

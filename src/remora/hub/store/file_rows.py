@@ -12,7 +12,7 @@ from remora.hub.query.snapshots import StoredNode
 from remora.ids import NodeKey
 
 NODE_COLUMNS = (
-    "key, uid, file_path, place, node_name, node_type, source_hash, body_hash, file_hash, "
+    "key, file_path, place, node_name, node_type, source_hash, body_hash, file_hash, "
     "signature, docstring, docstring_outdated, imports, decorators, bases, line_start, line_count, "
     "complexity, has_type_hints, partial, last_updated, update_source"
 )
@@ -37,7 +37,6 @@ def node_values(path: str, place: int, stored: StoredNode) -> tuple[Any, ...]:
     node = stored.facts
     return (
         node.key,
-        stored.uid,
         path,
         place,
         node.node_name,
@@ -75,29 +74,28 @@ def stored_node(row: Sequence[Any]) -> StoredNode:
 def _stored_node(row: Sequence[Any]) -> StoredNode:
     facts = NodeFacts(
         key=NodeKey(row[0]),
-        qualname=row[0][len(row[2]) + _AROUND_PATH :],
-        node_name=row[4],
-        node_type=row[5],
-        source_hash=row[6],
-        body_hash=row[7],
-        signature=row[9],
-        docstring=row[10],
-        docstring_outdated=bool(row[11]),
-        imports=None if row[12] is None else _STRINGS.decode(row[12]),
-        decorators=_tuple(row[13]),
-        bases=_tuple(row[14]),
-        line_start=row[15],
-        line_count=row[16],
-        complexity=row[17],
-        has_type_hints=bool(row[18]),
+        qualname=row[0][len(row[1]) + _AROUND_PATH :],
+        node_name=row[3],
+        node_type=row[4],
+        source_hash=row[5],
+        body_hash=row[6],
+        signature=row[8],
+        docstring=row[9],
+        docstring_outdated=bool(row[10]),
+        imports=None if row[11] is None else _STRINGS.decode(row[11]),
+        decorators=_tuple(row[12]),
+        bases=_tuple(row[13]),
+        line_start=row[14],
+        line_count=row[15],
+        complexity=row[16],
+        has_type_hints=bool(row[17]),
     )
     return StoredNode(
         facts=facts,
-        uid=row[1],
-        file_hash=row[8],
-        partial=bool(row[19]),
-        last_updated=row[20],
-        update_source=row[21],
+        file_hash=row[7],
+        partial=bool(row[18]),
+        last_updated=row[19],
+        update_source=row[20],
     )
 
 

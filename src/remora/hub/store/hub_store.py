@@ -18,7 +18,6 @@ from remora.hub.store.file_rows import FileRow, stamp_values
 from remora.hub.store.hub_database import sqlite_errors
 from remora.hub.store.link_writer import LinkWriter
 from remora.hub.store.reader import SharedState, StoredSnapshot
-from remora.hub.store.uids import RecentNodes, forget_old
 from remora.hub.store.writer_session import Clock, WriterSession
 from remora.ids import escape_path, unescape_path
 
@@ -100,11 +99,6 @@ class HubStore:
             self._rows[path] = row._replace(stamp=stamp)
             self._unwritten[path] = stamp
 
-    def forget_expired(self) -> None:
-        """Remove records of nodes that were removed long ago."""
-        with sqlite_errors(self._db), transaction(self._connection):
-            forget_old(self._connection, int(self._clock().timestamp()))
-
     def links(self) -> LinkWriter:
         """Return the link writer. It is valid until the next `apply`, `rebuild` or `close`."""
         return LinkWriter(self._connection, self._db)
@@ -150,7 +144,7 @@ class HubStore:
     def _begin(self) -> None:
         self._damage.clear()
         self._connection = self._session.connection
-        self._shared, self._recent = SharedState(self._damage), RecentNodes()
+        self._shared = SharedState(self._damage)
         view = self.view()
         self._generation = view.generation
         self._rows = dict(view.files())
@@ -178,16 +172,13 @@ class HubStore:
         changed = find_differences(batch, before)
         keys: tuple[str, ...] = ()
         if changed:
-            writing = BatchWriter(
-                self._connection, changed, batch.source, self._clock(), self._recent
-            )
+            writing = BatchWriter(self._connection, changed, batch.source, self._clock())
             for difference in changed:
                 self._unwritten.pop(unescape_path(difference.path), None)
             with transaction(self._connection):
                 keys = writing.write(self._generation + 1)
                 written = self._write_stamps()
             self._generation += 1
-            writing.record_commit()
             for path in written:
                 self._unwritten.pop(path)
         self._update_rows(batch, {difference.path for difference in changed})

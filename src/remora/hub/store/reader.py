@@ -12,18 +12,15 @@ from typing import Any, TypeVar, get_args
 import msgspec
 
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
-from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.code.links import TIER_RANK, Edge, Kind
 from remora.errors import DiskError, HubDamaged
 from remora.hub.file_stamp import Stamp
 from remora.hub.lookup.search import best_matches, split_words
-from remora.hub.query.snapshots import Continued, StoredNode
-from remora.hub.store.batch import UNKNOWN, FileDifference, FileUpdate
+from remora.hub.query.snapshots import StoredNode
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, stored_node
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
-from remora.hub.store.uids import Identities, RecentNodes
 from remora.ids import unescape_path
 
 _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
@@ -188,27 +185,6 @@ class StoredSnapshot:
     def keys(self) -> Iterator[str]:
         return (row[0] for row in self._all("SELECT key FROM node_state ORDER BY key"))
 
-    def continued(
-        self, changed: Mapping[str, FileFacts | None], now: float
-    ) -> Mapping[str, Continued]:
-        """Return the identities that the nodes of changed files would keep, by their present keys.
-
-        `changed` maps paths to new facts, with None for deleted files. `now` is a Unix time.
-        Nothing is written, so a node without an identity gets none.
-        """
-        differences = [
-            FileDifference(path, UNKNOWN._replace(nodes=self._by_key(path)), _update(facts))
-            for path, facts in changed.items()
-        ]
-        try:
-            identities = Identities(self._connection, differences, RecentNodes(), int(now))
-        except sqlite3.Error as error:
-            raise self._to_hub_error(error) from error
-        return identities.continued()
-
-    def _by_key(self, path: str) -> dict[str, StoredNode]:
-        return {str(node.facts.key): node for node in self.nodes(path)}
-
     def links(self) -> _StoredLinks:
         return _StoredLinks(self._all, self._damage_error)
 
@@ -271,7 +247,3 @@ def read_snapshot(db: Path, query: Callable[[StoredSnapshot], _T]) -> _T | None:
         return None
     with closing(view):
         return query(view)
-
-
-def _update(facts: FileFacts | None) -> FileUpdate | None:
-    return None if facts is None else FileUpdate(facts=facts, lowered=b"", stamp=None)

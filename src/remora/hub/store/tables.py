@@ -6,7 +6,7 @@ import sys
 from remora.code.file_facts import FACTS_VERSION
 from remora.files.disposable_sqlite import has_tables, make_tables
 
-TABLES_VERSION = 2
+TABLES_VERSION = 3
 LINKS_VERSION = 10
 """Version of the linker's results. Increase it when they change for the same program."""
 VERSION = sys.version_info.minor << 24 | TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
@@ -25,17 +25,12 @@ TABLES = (
     "CREATE TABLE mentions (name TEXT NOT NULL, file INTEGER NOT NULL, PRIMARY KEY (name, file)) "
     "WITHOUT ROWID",
     "CREATE TABLE node_state (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, "
-    "uid TEXT NOT NULL, file_path TEXT NOT NULL, place INTEGER NOT NULL, node_name TEXT NOT NULL, "
+    "file_path TEXT NOT NULL, place INTEGER NOT NULL, node_name TEXT NOT NULL, "
     "node_type TEXT NOT NULL, source_hash TEXT NOT NULL, body_hash TEXT NOT NULL, "
     "file_hash TEXT NOT NULL, signature TEXT, docstring TEXT, docstring_outdated INTEGER NOT NULL, "
     "imports TEXT, decorators TEXT NOT NULL, bases TEXT NOT NULL, line_start INTEGER NOT NULL, "
     "line_count INTEGER NOT NULL, complexity INTEGER, has_type_hints INTEGER NOT NULL, "
     "partial INTEGER NOT NULL, last_updated TEXT NOT NULL, update_source TEXT NOT NULL)",
-    # uids of vanished nodes; `since` is in seconds
-    "CREATE TABLE uids (uid TEXT PRIMARY KEY, key TEXT NOT NULL, node_type TEXT NOT NULL, "
-    "body_hash TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE INDEX uids_by_key ON uids (key)",
-    "CREATE INDEX uids_by_body ON uids (body_hash)",
     # node keys, and names outside the project
     "CREATE TABLE link_ends (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE)",
     # precomputed links of all nodes; `lines` is JSON

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.bootstrap.invocation import Invocation, open_config
-from remora.errors import HubDamaged, HubLocked, OutsideError
+from remora.errors import HubLocked, OutsideError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.daemon.updater import DEFER_OVER
@@ -147,8 +147,6 @@ def _refresh(
         for done in _refresh_in_passes(indexer, refresh_large, store, progress):
             changed.update(done.changed)
             errors.update(done.errors)
-    with suppress(HubDamaged):  # the next write or start finds it again
-        store.forget_expired()
     return len(changed), errors
 
 
@@ -162,11 +160,9 @@ def _refresh_in_passes(
         source: UpdateSource = "manual" if store.files() else "cold_start"
         look = indexer.look()
         paths = (*look.gone, *look.changed)
-        # a move is only recognized if both paths are in one batch
-        at_once = len(paths) if look.gone else _AT_ONCE
-        for first in range(0, len(paths), at_once):
+        for first in range(0, len(paths), _AT_ONCE):
             progress(first, len(paths))
-            portion = paths[first : first + at_once]
+            portion = paths[first : first + _AT_ONCE]
             done = indexer.refresh(portion, source=source, defer_over=DEFER_OVER)
             for part in (done, *(refresh_large(path, source) for path in done.deferred)):
                 rebuilt = rebuilt or part.rebuilt
