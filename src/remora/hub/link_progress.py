@@ -34,20 +34,12 @@ def why_unknown(places: HubPaths) -> str:
             "only the file itself could be read, because there is no "
             "index and none could be created in the user's cache (XDG_CACHE_HOME)"
         )
-    if known.complete and control.running(places) is not None:
+    is_running = control.running(places) is not None
+    if known.complete and is_running:
         return "computing the links takes too long at the moment; try again"
-    if known.complete:
-        return (
-            "computing the links takes too long because files have changed; "
-            "`remora hub index --links` updates them"
-        )
-    reason = (
-        "computing the links takes too long because some links of this project are not stored yet"
-    )
-    far = f"{known.found:,} of {known.nodes:,} nodes so far"
-    if control.running(places) is not None:
-        return f"{reason}; the daemon stores them while no files change ({far})"
+    stores = "the daemon" if is_running else "a daemon (`remora hub start`)"
+    lacks = "files have changed" if known.complete else "some links are not stored yet"
     return (
-        f"{reason} ({far}); `remora hub index --links` stores them now, and a daemon "
-        "(`remora hub start`) does so in the background"
+        f"computing the links takes too long because {lacks}; {stores} stores them while no files "
+        f"change ({known.found:,} of {known.nodes:,} nodes so far)"
     )

@@ -1,6 +1,5 @@
 """The commands `hub start`, `hub status` and `hub stop`, and a run with a daemon."""
 
-import dataclasses
 import json
 import os
 import signal
@@ -109,28 +108,6 @@ def test_invalid_options_are_reported(poor: Remora, shop: Path) -> None:
         assert told in done.error["message"] + done.error["hint"]
     write(shop, {"remora.yaml": "model: {base_url: 'http://203.0.113.5/v1'}\n"})
     assert poor("hub", "start", "--json", cwd=shop).code == 2
-
-
-def test_links_are_found_at_once_without_a_daemon_and_by_itself_with_one(
-    poor: Remora, shop: Path
-) -> None:
-    plain = poor("hub", "index", "--json", cwd=shop).document
-    assert "links" not in plain
-    found = poor("hub", "index", "--links", "--json", cwd=shop).document
-    assert found.keys() == plain.keys() | {"links"}
-    assert found["links"] == {"complete": True, "failed": []}
-    assert "links: complete" in poor("hub", "index", "--links", cwd=shop).out
-
-    waiting = dataclasses.replace(poor, environ={"REMORA_HUB_QUIET": "3600"})
-    assert waiting("hub", "start", cwd=shop).code == 0
-    assert "links: complete" in poor("hub", "index", "--links", cwd=shop).out
-    write(shop, {"till.py": "from cart import total\n\ndef pay():\n    return total()\n"})
-    said = poor("hub", "index", "--links", cwd=shop)
-    assert "links: the daemon (process " in said.out
-    assert "computes them when it is idle" in said.out
-    said = poor("hub", "index", "--links", "--json", cwd=shop)
-    assert said.document["links"] == {"complete": False, "failed": []}
-    assert poor("hub", "stop", cwd=shop).code == 0
 
 
 def test_a_running_daemon_without_http_is_reported(poor: Remora, shop: Path) -> None:

@@ -366,20 +366,6 @@ def test_an_index_counts_and_reports_files_that_are_not_whole(poor: Remora, shop
     assert node["partial"] is True
 
 
-def test_an_index_finds_all_links_ahead_where_it_is_asked_to(poor: Remora, shop: Path) -> None:
-    first = poor("hub", "get", "rounded", "--json", cwd=shop).document
-    view = open_snapshot(next((poor.home / "cache").rglob("hub.db")))
-    assert view is not None
-    with contextlib.closing(view):
-        assert view.links().stored("callers", ROUNDED) is None
-        assert "links       stored for 0 of " in poor("hub", "status", cwd=shop).out
-        assert poor("hub", "index", "--links", "--json", cwd=shop).code == 0
-        assert "links       stored for all nodes" in poor("hub", "status", cwd=shop).out
-        assert view.links().stored("callers", ROUNDED) is not None
-        assert poor("hub", "get", "rounded", "--json", cwd=shop).document == first
-        assert verify(shop, Members(shop), view).ok
-
-
 def matches_files(root: Path, database: Path) -> bool:
     view = open_snapshot(database)
     assert view is not None

@@ -289,7 +289,9 @@ def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
 @pytest.mark.slow
 def test_errors_of_a_child_that_cannot_start_are_logged(hub: Hub) -> None:
     hub.write("shop/odd.py", ODD)
-    index_hub(hub.caller, lambda _done, _all: None, links=lambda _done, _all: None)
+    hub.start()
+    wait_until(lambda: is_linked(hub), "for the links")
+    hub.stop()
     with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
         spoil(connection, "shop/odd.py")
         connection.execute("UPDATE carried SET names = 7")

@@ -164,7 +164,7 @@ def _link_progress(places: "HubPaths", status: "StatusResult") -> str:
     far = f"stored for {links.found:,} of {count(links.nodes, 'node')}"
     if links.found == links.nodes:
         far = "stored for all nodes, but some files have changed"
-    finds = "the daemon" if status.running else "`remora hub index --links`"
+    finds = "the daemon" if status.running else "`remora hub start`"
     return f"{far}; {finds} will compute the rest"
 
 

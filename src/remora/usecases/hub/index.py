@@ -13,7 +13,6 @@ import msgspec
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import HubLocked, OutsideError
 from remora.hub.daemon.analysis_pool import AnalysisPool
-from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.daemon.updater import DEFER_OVER
 from remora.hub.file_reader import open_reader
 from remora.hub.index.indexer import FileError, Indexer, Refreshed
@@ -22,10 +21,9 @@ from remora.hub.node import UpdateSource
 from remora.hub.process import control
 from remora.hub.process.control import ask
 from remora.hub.process.hub_paths import HubPaths
-from remora.hub.process.spawn import environment, tune_gc
+from remora.hub.process.spawn import environment
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
-from remora.hub.store.link_writer import Unlinked
 from remora.hub.store.reader import read_snapshot
 from remora.tools.host.ruff.newer_syntax import newer_syntax
 from remora.usecases.hub.target import Progress, hub_paths_of
@@ -44,15 +42,6 @@ _WRITER_LOOK_S = 0.05
 """Seconds between two attempts to open the database."""
 
 
-class Links(NamedTuple):
-    """The result of precomputing links."""
-
-    complete: bool
-    """True if all links are stored."""
-    failed: Sequence[Unlinked] = ()
-    """The nodes whose links could not be computed."""
-
-
 class Indexed(NamedTuple):
     """The result of updating the index."""
 
@@ -64,22 +53,13 @@ class Indexed(NamedTuple):
     seconds: float
     by: int | None = None
     """The process ID of the daemon that updated the index, or None if this process did."""
-    links: Links | None = None
-    """Result of precomputing links, or None if links were not requested."""
 
 
-def index_hub(
-    invocation: Invocation, progress: Progress, *, links: Progress | None = None
-) -> Indexed:
-    """Index all changed files. If `links` is given, also precompute all links.
-
-    If a daemon is running, it precomputes the links later. Raises OutsideError, DiskError or
-    HubLocked.
-    """
+def index_hub(invocation: Invocation, progress: Progress) -> Indexed:
+    """Index all changed files. Raises OutsideError, DiskError or HubLocked."""
     began = time.monotonic()
     places = hub_paths_of(invocation)
     writer = _open_when_free(places, lambda: control.running(places))
-    failed: Sequence[Unlinked] = ()
     if isinstance(writer, int):
         changed = _wait_for_daemon(places)
         status = control.status(places)
@@ -88,36 +68,12 @@ def index_hub(
     else:
         with writer as store:
             changed, unreadable = _refresh(invocation, places, store, progress)
-            if links is not None:
-                failed = _find_links(places, store, links)
             files, nodes = store.counts()
         errors = {**_partly_read(places), **unreadable}
     errors |= newer_syntax(places.root, [*errors])
     listed = [FileError(path, errors[path]) for path in sorted(errors)]
-    linked = (
-        None
-        if links is None
-        else Links(bool(read_snapshot(places.db, lambda view: view.links().are_complete())), failed)
-    )
     by = writer if isinstance(writer, int) else None
-    return Indexed(files, nodes, changed, listed, time.monotonic() - began, by, linked)
-
-
-def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[Unlinked]:
-    """Compute missing and outdated links, and return the nodes for which this failed."""
-    tune_gc()
-    about = begin_round(places.db)
-    found, stored = 0, store.links()
-    failed: list[Unlinked] = []
-    wanted = sum(map(len, about.todo.values()))
-    if stored.begin(about.beginning):
-        for portion in find_links(about):
-            stored.put(about.beginning.base, portion)
-            found += len(portion.links)
-            failed += portion.failed
-            progress(found, wanted)
-        stored.end(about.beginning.base)
-    return failed
+    return Indexed(files, nodes, changed, listed, time.monotonic() - began, by)
 
 
 def is_indexed(invocation: Invocation, places: HubPaths) -> bool:
