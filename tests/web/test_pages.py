@@ -366,5 +366,7 @@ def test_a_judgement_says_what_it_does_and_is_kept(tmp_path: Path) -> None:
         assert '<a href="/judge?last=1">0 remarks</a> of your change' in client.get("/project").text
         (kept,) = home.rglob("answers/judge/*")
         kept.write_bytes(kept.read_bytes()[:-9])
-        assert "tests have not run" in client.get("/judge?last=1").text
+        damaged = client.get("/judge?last=1").text
+        assert "tests have not run" in damaged
+        assert "is no longer kept" in damaged
         assert "last=1" not in client.get("/project").text

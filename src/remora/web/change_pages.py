@@ -88,4 +88,5 @@ def _judged(invocation: Invocation, session: Session, query: QueryParams, link: 
     asked = ChangeRequest(query.get("range", "").strip())
     found = last.judgement if last else judging.judge_change(invocation, asked, static=True)
     values = {"found": found, "last": last, "form_token": session.form_token, "link": link}
-    return render("judge_body.html", asked=asked.revisions, advice=ADVICE, **values)
+    gone = "last" in query and last is None
+    return render("judge_body.html", asked=asked.revisions, advice=ADVICE, gone=gone, **values)
