@@ -1,13 +1,25 @@
 """Comparisons of what gates say of two states."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import remora
 from remora.bootstrap.operations import BUILT_IN
-from remora.judges.gates.gate import PlacedText, compared, problems, worse
+from remora.errors import HostError
+from remora.judges.gates.gate import Gate, Levels, PlacedText, compared, problems, worse
+from remora.judges.gates.measured_gate import (
+    KeptMeasurements,
+    MeasuredGate,
+    Measurements,
+    Part,
+    measure_base,
+)
+from remora.tools.kept_answers import KeptAnswers
 from tests.cli.conftest import write
 from tests.judges.gates.plant.operation import OPERATION, PLANTS
 from tests.runs.conftest import Watching
@@ -50,6 +62,65 @@ def test_tests_that_are_gone_skipped_or_fail_are_worse_unless_they_differ_anyway
     assert differing == ["t.py::b", "t.py::b fails"]
     assert worse(base, {"t.py::a": 2}) == []
     assert worse(base, {"t.py::b": 2}) == ["t.py::a is no longer collected"]
+
+
+GOOD, BAD = {"t.py::a": 2, "t.py::b": 2}, {"t.py::a": 2, "t.py::a fails": -1}
+
+
+def crash() -> Levels:
+    raise HostError("pytest does not run to its end")
+
+
+@pytest.mark.parametrize(
+    ("of_base", "of_change", "because"),
+    [
+        # code of the change leaves something behind that makes the base worse, too
+        ([GOOD, BAD], [BAD], "t.py::b is no longer collected, and 1 more"),
+        ([GOOD, crash], [BAD], "t.py::b is no longer collected, and 1 more"),
+        ([GOOD, crash], [crash], "pytest does not run to its end"),
+        # a service is gone for a moment, and a test is flaky
+        ([GOOD, BAD, GOOD], [BAD], "t.py::b is no longer collected, and 1 more"),
+        ([GOOD, BAD, GOOD], [BAD, GOOD], ""),
+        ([GOOD, GOOD], [BAD, GOOD], ""),
+    ],
+)
+def test_a_base_that_is_worse_after_a_change_excuses_only_what_differs_with_it(
+    tmp_path: Path, of_base: list[Any], of_change: list[Any], because: str
+) -> None:
+    asked: list[bool] = []
+    kept = KeptMeasurements(KeptAnswers(tmp_path), {}, "")
+
+    def measured() -> MeasuredGate:
+        """Judge in a run. Of each state, a gate says one thing after the other, and then the last."""
+        left = {False: [*of_base], True: [*of_change]}
+        place: Any = SimpleNamespace(
+            tree=tmp_path,
+            reset=bool,
+            snapshot=dict,
+            set_files=lambda files: asked.append(bool(files)),
+        )
+
+        def measure(*_: object) -> Levels:
+            said = left[asked[-1]]
+            levels: Levels | Callable[[], Levels] = said.pop(0) if len(said) > 1 else said[0]
+            return levels() if callable(levels) else levels
+
+        def files(parts: Sequence[Part]) -> dict[str, tuple[bytes, int]]:
+            return {"a.py": (b"", 0)} if parts else {}
+
+        to = Measurements(place, files, 9.0, lambda _: None, kept)
+        gate = measure_base(Gate("pytest", "pytest", measure, runs_code=True), to)
+        assert isinstance(gate, MeasuredGate)
+        return gate
+
+    parts = [Part("agent", (1,), "f")]
+    gate = measured()
+    gate.said = gate.complaints(parts)
+    assert gate.culprits(parts) == ((parts, because) if because else ((), ""))
+    asked.clear()
+    of_base[:] = [crash]
+    assert measured().base == GOOD  # as the first run said
+    assert asked == []
 
 
 @pytest.mark.slow

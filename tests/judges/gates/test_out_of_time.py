@@ -31,8 +31,10 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     measure = Measurements.measure
 
     def counted(self: Measurements, gate: Gate, *words: Any) -> Measured:
-        left[0] -= gate.name == "pytest"
-        return measure(self, gate, *words)
+        try:
+            return measure(self, gate, *words)
+        finally:
+            left[0] -= gate.name == "pytest"
 
     monkeypatch.setattr(Measurements, "measure", counted)
     monkeypatch.setattr(Measurements, "left", property(lambda _: 60.0 if left[0] > 0 else 0.0))

@@ -70,17 +70,15 @@ class KeptMeasurements:
     def keep(self, question: bytes, measured: Measured) -> None:
         self._answers.keep(question, msgspec.json.encode(measured))
 
-    def question(
-        self, gate: Gate, changed: ChangedFiles, files: tuple[str, ...], turn: int
-    ) -> bytes:
-        """Return what a gate is asked about the base with changed files, in its first or second turn."""
+    def question(self, gate: Gate, changed: ChangedFiles, files: tuple[str, ...]) -> bytes:
+        """Return what a gate is asked about the base with changed files."""
         state = dict(self._base)
         for path, (content, _) in changed.items():
             state.pop(path, None)
             if content is not None:
                 state[path] = sha256(content).hexdigest()
         day = datetime.now(UTC).date().isoformat()
-        asked = [gate.name, gate.label, *files, str(turn), day, self._environment, __version__]
+        asked = [gate.name, gate.label, *files, day, self._environment, __version__]
         return msgspec.json.encode([asked, sorted(state.items())])
 
 
@@ -100,7 +98,7 @@ class Measurements:
     ) -> None:
         self._workspace, self._judging, self._kept = workspace, judging, kept
         self._files, self._ends = files, time.monotonic() + seconds
-        self._asked = set[bytes]()
+        self._asked, self._has_changes = set[bytes](), False
 
     @property
     def left(self) -> float:
@@ -113,19 +111,22 @@ class Measurements:
         parts: Sequence[Part],
         seconds: float,
         files: tuple[str, ...] = (),
-        turn: int = 1,
     ) -> Measured:
         """Return what a gate says, or said in an earlier run, of the project with some parts.
 
-        What is asked again is measured again. The second `turn`, which may differ, is kept apart.
-        Raises HostError.
+        What is asked again is measured again. The base is only kept if it comes first: the code of
+        a change may have left something behind. Raises HostError.
         """
-        changed = self._files(parts)
-        question = self._kept.question(gate, changed, files, turn)
+        changed, seconds = self._files(parts), min(seconds, self.left)
+        self._has_changes |= bool(parts)
+        is_kept = parts or not self._has_changes
+        question = self._kept.question(gate, changed, files)
         if question not in self._asked:
             self._asked.add(question)
-            if known := self._kept.find(question):
+            if is_kept and (known := self._kept.find(question)):
                 return known
+        if seconds <= 0:
+            raise SlowGateError("no time is left")
         self._judging(f"{gate.label}, {'with' if parts else 'before'} the changes")
         begun = time.monotonic()
         self._workspace.reset()
@@ -134,7 +135,8 @@ class Measurements:
         found = Measured(levels, time.monotonic() - begun)
         if gate.runs_code and not parts and self._workspace.snapshot():
             raise HostError("it writes into the project's files")
-        self._kept.keep(question, found)
+        if is_kept:
+            self._kept.keep(question, found)
         return found
 
 
@@ -155,6 +157,7 @@ class MeasuredGate:
         self.base = base
         self.limit = limit
         self._is_sure = not gate.runs_code or gate.name == VALUES_GATE  # which has an empty base
+        self._is_stained = False
         self._measurements = to
         self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {}
         self.said: list[str] = []
@@ -162,65 +165,70 @@ class MeasuredGate:
         self.sure: Sequence[Part] = ()
         """The first parts, with which what was worse was not."""
 
-    def complaints(self, parts: Sequence[Part], files: tuple[str, ...] = ()) -> list[str]:
-        """Return what is worse with some parts, in all files or in some.
+    def complaints(
+        self, parts: Sequence[Part], files: tuple[str, ...] = (), *, again: bool = False
+    ) -> list[str]:
+        """Return what is worse with some parts, in all files or in some, perhaps measured `again`.
 
-        Raises OutOfTimeError if the time is over, and UnjudgedError if the gate cannot judge.
+        What cannot be measured again stays worse. Raises OutOfTimeError if the time is over, and
+        UnjudgedError if the gate cannot judge.
         """
-        key = (tuple(parts), files)
-        if key not in self._known:
-            limit = min(self._measurements.left, self.limit)
-            if limit <= 0:
-                raise OutOfTimeError
+        key, only = (tuple(parts), files), files or self.tests
+        if again or key not in self._known:
             try:
-                only = files or self.tests
-                after = self._measurements.measure(self.gate, parts, limit, only)
-                self._known[key] = self.worse(after.levels, files)
+                after = self._measurements.measure(self.gate, parts, self.limit, only).levels
             except HostError as error:
                 if self._measurements.left <= 0:
+                    if again:
+                        return self._known.get(key) or self.said
                     raise OutOfTimeError from None
                 if isinstance(error, UnjudgedError):
                     raise
-                self._known[key] = [error.message]
+                after = {**self._within(files), error.message: -1}
+            self._known[key] = self.worse(after, parts, files)
         return self._known[key]
 
-    def worse(self, after: Levels, files: tuple[str, ...] = ()) -> list[str]:
-        """Return what is worse than in the base, in all files or in some.
+    def worse(
+        self, after: Levels, parts: Sequence[Part] = (), files: tuple[str, ...] = ()
+    ) -> list[str]:
+        """Return what is worse than in the base with some parts, in all files or in some.
 
         If code is run, the base is then measured once more, and what differs there judges nothing.
-        Raises UnjudgedError if it cannot be measured.
+        But if all that would excuse is worse once more with the parts, their code may have left
+        something behind that makes the base worse.
         """
-        said = worse(self._within(files), after)
-        to = self._measurements
-        if not said or self._is_sure or to.left <= 0:
+        said, to = worse(self._within(files), after), self._measurements
+        if not said or self._is_sure:
             return said
-        try:
-            second = to.measure(self.gate, (), min(to.left, self.limit), self.tests, 2)
-        except HostError as error:
-            if to.left <= 0:  # what cannot be measured any more stays worse
-                return said
-            raise UnjudgedError(error.message) from error
-        self._is_sure = True
-        self.base, differing = compared(self.base, second.levels)
-        if differing:
-            note = f"ignores {some_of(differing, 1)}, which differs in two runs"
-            notes = filter(None, (self.result.note, note))
-            self.result = replace(self.result, note="; ".join(notes))
+        self._is_sure = self._is_stained = True
+        with suppress(HostError):  # also a reason to doubt the base
+            second = to.measure(self.gate, (), self.limit, self.tests)
+            base, differing = compared(self.base, second.levels)
+            excused = {*said}.difference(worse(base, after))
+            again = to.measure(self.gate, parts, self.limit, self.tests) if excused else second
+            self._is_stained = bool(excused) and excused.issubset(worse(self.base, again.levels))
+            if differing and not self._is_stained:
+                note = f"ignores {some_of(differing, 1)}, which differs in two runs"
+                notes = filter(None, (self.result.note, note))
+                self.base, self.result = base, replace(self.result, note="; ".join(notes))
         return worse(self._within(files), after)
 
     def culprits(self, parts: Sequence[Part]) -> tuple[Sequence[Part], str]:
         """Return the part that makes the gate worse, and how. `said` is worse with all parts.
 
         The files of worse tests are run alone, unless they pass only with others. There are several
-        parts if the time is over, and none if the gate is not worse in every run.
+        parts if the time is over, all if their code may have made the base worse, and none if the
+        gate is not worse in every run.
         """
         said = self.said
         for files in dict.fromkeys((self._files(said), ())):
             if not files:
                 self._known.pop((tuple(parts), ()), None)
-            place = find_culprit(parts, partial(self.complaints, files=files))
-            if place is not None and self._is_worse_again(parts[: place.stop], files):
-                known = self._known.get((tuple(parts[: place.stop]), files)) or said
+            ask = partial(self.complaints, files=files)
+            is_any = self._is_stained and ask([])
+            place = range(len(parts)) if is_any else find_culprit(parts, ask)
+            # measured again, as a test that passes by luck may blame anything
+            if place and (known := ask(parts[: place.stop], again=True)):
                 self.sure = parts[: place.start]
                 self.said = [text for text in said if text not in known]
                 more = f", and {len(known) - 1:,} more" if len(known) > 1 else ""
@@ -228,18 +236,6 @@ class MeasuredGate:
         self.said, note = [], f"{some_of(said, 1)}, but not in every run"
         self.result = replace(self.result, note=note)
         return (), ""
-
-    def _is_worse_again(self, parts: Sequence[Part], files: tuple[str, ...]) -> bool:
-        """Measure once more, as a test that passes by luck may blame anything.
-
-        What cannot be measured any more stays worse.
-        """
-        known = self._known.pop((tuple(parts), files), [])
-        try:
-            return bool(self.complaints(parts, files))
-        except OutOfTimeError:
-            self._known[tuple(parts), files] = known
-            return True
 
     def _files(self, said: Sequence[str]) -> tuple[str, ...]:
         files = {test_file(text) for text in said} if self.gate.name == TEST_GATE else set[str]()
