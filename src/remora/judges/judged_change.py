@@ -128,7 +128,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 JudgeChange = Callable[[Change, Callable[[str], None]], Iterator[Judged]]
-"""Takes a change and a function that is told what is done now. Yields what is against the change."""
+"""Takes a change and a function that is told what is done now. Yields what is against the change:
+what its files show if `after` has no `python`, and otherwise what only running shows."""
 
 
 def _parsed(path: str, content: bytes | None) -> Module | None:

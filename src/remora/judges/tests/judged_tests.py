@@ -1,7 +1,7 @@
 """The judgement of a change by tests: tests that say nothing, and lines that no test notices.
 
-What can be read in their source is judged always. If the project's code may be run, each test runs
-in two circumstances and with planted faults.
+What can be read in their source is judged first, without running code. If the project's code may be
+run, each test then runs in two circumstances and with planted faults.
 """
 
 import functools
@@ -68,17 +68,19 @@ def judge_change(change: Change, tell: Callable[[str], None]) -> Iterator[Judged
     """Yield the changed tests that say nothing, and the changed lines that no test notices."""
     begun, tests = time.monotonic(), [*changed_tests(change)]
     found = dict(_by_source(change, tests))
+    if change.after.python is None:
+        yield Judged(findings=tuple(found.values()), unjudged=tuple(_lost(change)))
+        return
+    lines = _judged_lines(change, begun + change.seconds / 2, tell)
+    yield msgspec.structs.replace(lines, missed=_missed(change, lines.findings))
+    yield _judged_tests(change, tests, found, begun + change.seconds, tell)
+
+
+def _lost(change: Change) -> Iterator[Unjudged]:
     lost = zip((*lost_checks(change), [*_lost_guards(change)]), _LOST, strict=True)
-    unjudged = [
-        Unjudged(what=f"{count(len(ids), name)}: {some_of(ids, 3)}", why=why)
-        for ids, (name, why) in lost
-        if ids
-    ]
-    yield Judged(findings=tuple(found.values()), unjudged=tuple(unjudged))
-    if change.after.python is not None:
-        lines = _judged_lines(change, begun + change.seconds / 2, tell)
-        yield msgspec.structs.replace(lines, missed=_missed(change, lines.findings))
-        yield _judged_tests(change, tests, found, begun + change.seconds, tell)
+    for ids, (name, why) in lost:
+        if ids:
+            yield Unjudged(what=f"{count(len(ids), name)}: {some_of(ids, 3)}", why=why)
 
 
 def _lost_guards(change: Change) -> Iterator[str]:
