@@ -484,12 +484,6 @@ def test_only_tests_and_fixtures_get_fixtures() -> None:
     assert called({"test_a.py": text}, "test_a.py:other") == set()
 
 
-def test_a_parameter_has_the_values_of_its_mark() -> None:
-    mark = "@pytest.mark.parametrize('tool', [A(), B()])\n"
-    assert called({"test_a.py": IMPORTS + fixture("A") + mark + TEST}) == {"A.run", "B.run"}
-    assert called({"test_a.py": IMPORTS + mark.replace("'tool'", "'other'") + TEST}) == set()
-
-
 def test_tests_call_the_methods_of_fixture_values() -> None:
     files = {"tools.py": TOOLS, "conftest.py": IMPORTS + fixture("A"), "test_a.py": TEST}
     linker = Linker(project := Project(files))

@@ -7,7 +7,7 @@ from remora.code.file_facts import FACTS_VERSION
 from remora.files.disposable_sqlite import has_tables, make_tables
 
 TABLES_VERSION = 3
-LINKS_VERSION = 10
+LINKS_VERSION = 11
 """Version of the linker's results. Increase it when they change for the same program."""
 VERSION = sys.version_info.minor << 24 | TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
 """Version of the tables and their content, with that of Python, which parses the files.

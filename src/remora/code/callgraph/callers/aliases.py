@@ -12,7 +12,6 @@ from remora.code.callgraph.callers.caller_filter import TargetFilter
 from remora.code.callgraph.callers.direct_names import (
     Name,
     class_family,
-    class_names,
     direct_names,
     is_special_method,
 )
@@ -167,21 +166,10 @@ class AliasSearch:
                     new = name not in known and Name(name.name, "") not in known
                     if new and self._take_step() and accepted.accepts(path, flow, depth):
                         yield name
-                        yield from self._called_instances(file, name)
 
     def _take_step(self) -> bool:
         self._steps_left -= 1
         return self._steps_left >= 0
-
-    def _called_instances(self, file: IndexedFile, name: Name) -> Iterator[Name]:
-        """For the name `__call__`, yield the names of instances of all classes that define it."""
-        if not name.name.startswith("__call__"):
-            return
-        tail = name.name.removeprefix("__call__")
-        for number in file.classes:
-            if "__call__" in file.scopes[number].binds:
-                for alias in class_names(self._ctx, file, number, RESULT):
-                    yield Name(alias.name + tail, alias.path)
 
     def _flows(self, file: IndexedFile, name: str) -> Iterator[tuple[str, NameFlow]]:
         """Yield each flow of a name, and the path of the file that uses the flow's target.

@@ -120,14 +120,10 @@ class IndexedFile:
         return found
 
     @cached_property
-    def attribute_calls(self) -> dict[tuple[int, str], list[Call]]:
-        """Maps each scope and name to the calls of attributes with the name in it."""
-        found = defaultdict[tuple[int, str], list[Call]](list)
-        for name, numbers in self.flows.calls_by_name.items():
-            for call in (self.lowered.calls[number] for number in numbers):
-                if has_tag(call.callee, ir.ATTRIBUTE):
-                    found[call.scope, name].append(call)
-        return found
+    def attribute_calls(self) -> frozenset[tuple[int, str]]:
+        """Each scope that calls an attribute, with the attribute's name."""
+        calls = (call for call in self.lowered.calls if has_tag(call.callee, ir.ATTRIBUTE))
+        return frozenset((call.scope, call.callee[2]) for call in calls)
 
     @cached_property
     def fills_by_variable(self) -> dict[tuple[int, str], list[ir.ContainerWrite]]:

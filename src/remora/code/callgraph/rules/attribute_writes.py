@@ -5,11 +5,9 @@ from typing import Final
 from remora.code.callgraph import abstract_values as kinds
 from remora.code.callgraph.abstract_values import EMPTY, Value, Values, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
-from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.rules.declared_types import declared_values
-from remora.code.callgraph.rules.hierarchy import delegates_to_base, is_dataclass, project_mro
+from remora.code.callgraph.rules.hierarchy import is_dataclass, project_mro
 from remora.code.callgraph.rules.points_to import evaluate
-from remora.code.ir.model import AttributeWrite
 
 _MAX_FILES: Final = 12
 
@@ -17,29 +15,18 @@ _MAX_FILES: Final = 12
 def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     """Return the values stored in attribute `name` of the instances of a class."""
     found: list[Values] = []
-    order: list[tuple[IndexedFile, int]] = []
     for file, number in project_mro(ctx, (kinds.CLASS, path, scope)):
         if is_dataclass(file, number) and name in file.scopes[number].binds:
             found.append(ctx.read(("field", level, file.path, number, name)))
-        order.append((file, number))
         if stores := file.self_stores.get((number, name), ()):
             ctx.file(file.path)  # the answer depends on the method bodies
         for store in stores:
-            if not _keeps_store(ctx, order, store):
-                continue
             point = ProgramPoint(level, file.path, store.scope, store.at)
             if store.annotation is not None:
                 found.append(declared_values(ctx, point, store.annotation))
             found.append(weaken(evaluate(ctx, point, store.term)))
     found.append(ctx.read(("outer_stores", level, path, scope, name)))
     return join(found)
-
-
-def _keeps_store(ctx: Context, order: list[tuple[IndexedFile, int]], store: AttributeWrite) -> bool:
-    """Return True if no earlier class in `order` overrides the assignment of the last one."""
-    method = order[-1][0].enclosing_method(store.scope)
-    name = "" if method is None else order[-1][0].scopes[method].name
-    return all(delegates_to_base(ctx, file, n, name, store.name) for file, n in order[:-1])
 
 
 def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:

@@ -20,8 +20,6 @@ def fixture_values(ctx: Context, level: int, file: IndexedFile, scope: int, name
     function = file.scopes[scope]
     if not function.name.startswith("test") and not _is_fixture(file, scope):
         return EMPTY
-    if parametrized := _parametrized_values(ctx, level, file, scope, name):
-        return weaken(parametrized)
     for other, number in _fixtures(ctx, file, scope, name):
         rule = "yields" if other.scopes[number].flags & ir.GENERATOR else "returns"
         return weaken(ctx.read((rule, level, other.path, number)))
@@ -59,24 +57,6 @@ def _fixture_in_scope(file: IndexedFile, parent: int, name: str) -> int | None:
         if bind.kind == ir.DEFINITION and _is_fixture(file, bind.term):
             return int(bind.term)
     return None
-
-
-def _parametrized_values(
-    ctx: Context, level: int, file: IndexedFile, scope: int, name: str
-) -> Values:
-    """Return the values from `@pytest.mark.parametrize` decorators that set only this parameter."""
-    function = file.scopes[scope]
-    point = ProgramPoint(level, file.path, function.parent, function.at)
-    found: list[Values] = []
-    for number in function.decorators:
-        decorator = file.lowered.calls[number].callee
-        call = file.lowered.calls[decorator] if decorator.__class__ is int else None
-        if call is None or len(call.args) < 2 or file.term_name(call.callee) != "parametrize":
-            continue
-        if has_tag(call.args[0], ir.TEXT) and call.args[0][1] == name:
-            sequences = evaluate(ctx, point, call.args[1])
-            found.extend(ctx.read(("each", level, value)) for value, _ in sequences)
-    return join(found)
 
 
 SITE = "site"  # path, call, offset: index of a parameter minus index of its argument

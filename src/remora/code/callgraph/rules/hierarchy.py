@@ -113,27 +113,13 @@ def is_dataclass(file: IndexedFile, number: int) -> bool:
     return bool(decorators) or any(file.term_name(base) == "NamedTuple" for base in scope.bases)
 
 
-def delegates_to_base(
-    ctx: Context, file: IndexedFile, number: int, method: str, attribute: str = ""
-) -> bool:
-    """Return True if a class inherits `method`, or overrides it and calls the base method.
-
-    An override that stores `attribute` after that call does not count.
-    """
+def delegates_to_base(ctx: Context, file: IndexedFile, number: int, method: str) -> bool:
+    """Return True if a class inherits `method`, or overrides it and calls the base method."""
     binds = file.scopes[number].binds.get(method, ())
     if not (functions := {bind.term for bind in binds if bind.kind == DEFINITION}):
         return True
     ctx.file(file.path)  # the answer depends on the method bodies
-    stores = [file.lowered.stores[n] for n in file.stores_by_name.get(attribute, ())]
-    blocks = file.lowered.statements
-    return any(
-        not any(
-            store.scope == call.scope and store.at > call.at and blocks[store.at] == blocks[call.at]
-            for store in stores
-        )
-        for function in functions
-        for call in file.attribute_calls.get((function, method), ())
-    )
+    return any((function, method) in file.attribute_calls for function in functions)
 
 
 _MAX_CLASSES = 256  # maximum length of an MRO; a chain of subclasses may have thousands of classes
