@@ -45,7 +45,7 @@ Command-line options override everything.
 A project's file cannot set addresses outside this machine, keys, or consent to run code without isolation.
 An address on this machine is only used after you have agreed to it ([models.md](../how-to/models.md#addresses-that-a-project-chooses)).
 
-`remora init` looks at the project and writes a short file; `remora schema config` prints a JSON Schema.
+`remora config show` lists all settings; `remora schema config` prints a JSON Schema.
 
 For tests, `REMORA_TEST_POSIX=1` makes Remora use nothing that only Linux offers: no inotify, `/proc`, namespaces, Landlock or overlay.
 """

@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from shutil import rmtree
 
 from tests.cli.conftest import Remora, tree
 from tests.forked_process import warm
@@ -16,10 +17,10 @@ TELLS = (
 
 
 def test_a_command_is_the_same_and_leaves_the_same(poor: Remora, project: Path) -> None:
-    for line in (("show", "nope", "--json"), ("init",)):
-        (project / "remora.yaml").unlink(missing_ok=True)
+    for line in (("show", "nope", "--json"), ("agents", "new", "tidy")):
+        rmtree(project / ".remora", ignore_errors=True)
         by_a_fork = poor(*line, cwd=project), tree(project)
-        (project / "remora.yaml").unlink(missing_ok=True)
+        rmtree(project / ".remora", ignore_errors=True)
         assert (poor.afresh(*line, cwd=project), tree(project)) == by_a_fork
 
 

@@ -30,7 +30,6 @@ CONTROL = "import socket; socket.socket().connect_ex(('192.0.2.1', 80))"
 COMMANDS = (
     "help",
     "doctor",
-    "init",
     "hub start",
     "hub get read",
     "hub status",

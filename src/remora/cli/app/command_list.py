@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 COMMANDS = {
-    "init": ("agents.init:init", "Look at the project, and write a short remora.yaml."),
     "analyze": ("run.analyze:analyze", "Plan and run jobs; this is the main command."),
     "check": ("run.check:check", "Report what would change; made for hooks and CI."),
     "judge": ("run.judge_command:judge", "Judge a change of yours, an agent or a bot."),

@@ -90,7 +90,7 @@ def _look() -> int:
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is not None:
         return 0
-    if not import_module("remora.cli.agents.init").look(options_of(ctx)):
+    if not import_module("remora.cli.run.bare_command").print_next_step(options_of(ctx)):
         raise click.exceptions.NoArgsIsHelpError(ctx)
     return 0
 

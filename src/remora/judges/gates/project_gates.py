@@ -169,12 +169,6 @@ def results_gate(place: FileTree, paths: Iterable[str]) -> Gate | None:
     return Gate(tool.name, _TY.name, partial(_style_problems, tool, [own]))
 
 
-def is_installed(gate: Gate, python: ProjectPython | None) -> bool:
-    """Return True unless a linter or formatter is missing in a project's environment."""
-    module = next((tool.module for tool in STYLE_TOOLS if tool.name == gate.name), "ruff")
-    return module == "ruff" or python is None or bool(installed_version(python.python, module))
-
-
 def _type_errors(
     checker: ProjectChecker, kept: Path | None, folder: Path, seconds: float, _: tuple[str, ...]
 ) -> Levels:

@@ -1,0 +1,47 @@
+"""`remora` alone looks at the project, and names the command that has a result."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora, git, new_repository, write
+
+CLEAN = '"""Read."""\n'
+CASES = {
+    "import os\n": "1 finding to fix in a.py; next: `remora analyze`",
+    CLEAN + "\n\ndef read(path):\n    return open(path).read()\n": "next: `remora hub index`\n"
+    "1 docstring to write: run `remora model pull ",
+    CLEAN: "next: `remora hub index`",
+}
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_remora_alone_names_the_command_that_has_a_result(
+    code: str, tmp_path: Path, poor: Remora
+) -> None:
+    assert "Usage: remora" in poor(cwd=tmp_path).err
+    root = new_repository(write(tmp_path / "project", {"a.py": code, ".gitignore": "*.pyc\n"}))
+    done = poor(cwd=root)
+    assert done.out.startswith(CASES[code]), done
+    if code == CLEAN:
+        assert CASES[code] in poor("analyze", cwd=root).out
+        write(root, {"ruff.toml": "line-length = 'x'\n"})
+        done = poor("analyze", "-o", "docstring", cwd=root)
+        assert (done.code, "next: correct the project's ruff settings" in done.out) == (0, True)
+        (root / "ruff.toml").unlink()
+        git(root, "commit", "-q", "--allow-empty", "-m", "more")
+        git(root, "checkout", "-q", "-b", "work")
+    write(root, {"a.py": code + "# more\n"})
+    if code == "import os\n":
+        assert poor("analyze", "-o", "lint", cwd=root).code == 0
+        assert poor(cwd=root).out == "1 change to review; next: `remora review`\n"
+        assert poor("reject", "last", "--all", cwd=root).code == 0
+    expected = "1 changed Python file since the last commit; next: `remora judge`"
+    assert poor(cwd=root).out.startswith(expected)
+    if code == CLEAN:
+        git(root, "commit", "-q", "-a", "-m", "work")
+        expected = "1 changed Python file since the merge base with main"
+        assert poor(cwd=root).out.startswith(expected)
+        assert poor("--json", cwd=root).document["next"]["command"] == "remora judge"
+        git(root, "branch", "-f", "main")
+        assert "since the commit before HEAD" in poor(cwd=root).out
