@@ -5,8 +5,17 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby
+from keyword import kwlist
 from typing import NamedTuple
 
+_TOKEN = re.compile(
+    r"(?P<comment>#[^\n]*)"
+    r"""|(?P<string>(?:\b[rbfutRBFUT]{1,2})?(?:(\"{3}|'{3})(?:\\?.)*?(?:\3|\Z)"""
+    r"""|(["'])(?:\\.|[^\n])*?(?:\4|(?=\n)|\Z)))"""
+    rf"|(?P<keyword>\b(?:{'|'.join(kwlist)})\b|(?:(?<=\n)|(?<=  ))(?:match|case)\b(?= [^\n]*:(?:\n|\Z)))",
+    re.DOTALL,
+)
+"""What is shown of the syntax of Python. What is not closed extends to the end of its line or file."""
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _KINDS = {"+": "add", "-": "del"}
@@ -96,7 +105,7 @@ def _versions(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def _others(line: str, version: str) -> list[bool]:
     """Return for each character of a line if the other version of the line lacks its word."""
-    words, others = _WORD.findall(line), _WORD.findall(version[1:])
+    words, others = _WORD.findall(line if version else ""), _WORD.findall(version[1:])
     match = SequenceMatcher(None, words, others, autojunk=False)
     is_compared = version and max(len(words), len(others)) <= _MOST_WORDS
     if not is_compared or match.ratio() < _LEAST_ALIKE:
@@ -128,15 +137,9 @@ def _syntax(lines: Sequence[str], unclosed: str | None) -> Iterator[Sequence[str
 @lru_cache(maxsize=4)  # for all hunks of a file
 def _kinds(text: str) -> list[str]:
     """Return the kind of each character, or nothing if there are too many."""
-    from pygments.lexers.python import PythonLexer  # slow to import
-    from pygments.token import Comment, Keyword, Operator, String
-
-    known = {Keyword: "keyword", Operator.Word: "keyword", String: "string", Comment: "comment"}
-    shown = text if len(text) <= _MOST_CHARACTERS else ""
-    kinds = [""] * len(shown)
-    for start, token, part in PythonLexer().get_tokens_unprocessed(shown):
-        kind = next((kind for parent, kind in known.items() if token in parent), "")
-        kinds[start : start + len(part)] = [kind] * len(part)
+    kinds = [""] * len(text) if len(text) <= _MOST_CHARACTERS else []
+    for token in _TOKEN.finditer(text) if kinds else ():
+        kinds[token.start() : token.end()] = [token.lastgroup or ""] * len(token[0])
     return kinds
 
 
