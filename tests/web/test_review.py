@@ -62,9 +62,11 @@ def lint(root: Path, user: Remora) -> Path:
 
 @pytest.fixture
 def two(tmp_path: Path, user: Remora) -> Path:
-    """A project with a pending change set in each of two files."""
-    files = {f"{name}.py": f'"""{name}."""\nimport os\n' for name in "ab"}
-    return lint(write(tmp_path / "two", {**files, "pyproject.toml": SETTINGS}), user)
+    """A project with a pending change set in each of two files: the second is loaded later."""
+    names = "os", "re", "abc", "ast", "bz2", "csv", "dis", "glob", "gzip", "hmac", "json", "sys"
+    many = "".join(f"import {name}\n\nx_{name} = 1\n" for name in names)
+    files = {"a.py": many, "b.py": '"""b."""\nimport os\n', "pyproject.toml": SETTINGS}
+    return lint(write(tmp_path / "two", files), user)
 
 
 @pytest.fixture
@@ -117,7 +119,7 @@ def test_chosen_hunks_are_written_and_taken_back(
     message = "1 change accepted: settings.py; 1 of 2 hunks; 1 left out"
     page = pages.get(address).text
     assert f'role="status">{message}</p>' in page
-    assert "</span> 1 of 2 hunks; 1 left out</td>" in page
+    assert '</span> 1 of 2 hunks; 1 left out <span class="dim">on this page</span></td>' in page
     assert "<div>accepted: 1 of 2 hunks</div>" in pages.get(address.removesuffix("/review")).text
     text = (project / "settings.py").read_text()
     assert "import os" in text
@@ -193,9 +195,14 @@ def test_the_page_goes_on_with_the_next_change_set(two: Path, user: Remora) -> N
         first, second = agents_in(text)
         token = re.findall(r'name="token" value="([^"]*)"', text)[0]
         given = {"token": token, "by": "file", "hunks": "1", "verb": "accept"}
-        done = pages.post(address_of(two), data={**given, "agent": first, "hunk": "2", "next": "x"})
+        done = pages.post(
+            address_of(two), data={**given, "agent": first, "hunk": "99", "next": "x"}
+        )
         assert done.url.fragment == first, "nothing was decided"
         mine, _, other = done.text.partition(f'id="{second}"')
+        part = f"{address_of(two)}?by=file&only={second}"
+        assert part in html.unescape(other)
+        other = pages.get(part).text
         assert '<p class="problem" role="status">Nothing was decided' in mine.partition(first)[2]
         assert ('value="1" checked' in mine, 'value="1" checked' in other) == (False, True)
         assert 'class="message"' not in done.text
@@ -253,14 +260,21 @@ def test_only_the_change_sets_that_were_shown_are_accepted_together(
 ) -> None:
     with client_of(two, user.home) as pages:
         address = f"{address_of(two)}?by=agent"
-        assert "Accept these 2 changes of lint" in pages.get(address).text
+        text = pages.get(address).text
+        assert "Accept all 2 changes" in text
+        agents = agents_in(text)
         monkeypatch.setattr("remora.web.review_page._MOST", 1)
         text = pages.get(address).text
-        assert "Accept these" not in text
-        (shown,) = agents_in(text)
-        assert "1 change accepted" in send(pages, two, "accept_group", agent=[shown])
+        assert "Accept all" not in text
+        assert agents_in(text) == agents[:1]
+        assert "1 change accepted" in send(pages, two, "accept_group", agent=agents[:1])
         assert "import os" not in (two / "a.py").read_text()
         assert "import os" in (two / "b.py").read_text()
+        assert "1 change accepted" in send(pages, two, "accept_group", agent=agents[1:])
+        text = pages.get(address).text
+        assert text.count('<a href="/agents/') == 2
+        assert "on this page</span>" in text
+        assert "2 changes pending again" in send(pages, two, "undo", agent=agents)
 
 
 def test_a_run_of_another_installation_is_listed_and_not_reviewed(

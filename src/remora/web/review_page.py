@@ -3,7 +3,7 @@
 The verdicts are those of `remora review`, and are recorded with the surface `web`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, get_args
@@ -38,7 +38,7 @@ from remora.web.session import Session
 from remora.web.verdict_queue import Outcome, VerdictQueue
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.copy.changes import hunks_text
-from remora.workspaces.hunks import ChangeHunk, hunk_count, separate_hunks
+from remora.workspaces.hunks import ChangeHunk, changed_lines, hunk_count, separate_hunks
 
 _MAX_FORM = 1_000_000
 """Bytes of a form."""
@@ -46,6 +46,8 @@ _MOST = 50
 """Change sets of a page."""
 _MOST_LINES = 100
 """Lines around a hunk that are sent at a time."""
+_FIRST_HUNKS = 12
+"""Hunks after which change sets are loaded when they are near the screen, which holds four."""
 Form = Mapping[str, Sequence[str]]
 """The values of each field."""
 
@@ -82,18 +84,24 @@ class ShownChange(NamedTuple):
     job: JobView
     summary: str
     """What the change set fixes, and what it leaves."""
+    lines: tuple[int, int]
+    """The numbers of lines that it adds and deletes."""
     groups: list[list[ChangeHunk]]
+    """Its hunks, or nothing if they are not loaded yet or cannot be shown."""
     files_before: Mapping[str, bytes]
     of: int
     """The number of its hunks with those that are decided or were taken out."""
     problem: str
     """Why its hunks cannot be shown, or an empty string."""
-    next: str
-    """The agent of the change set that is reviewed after this one."""
     conflicts: Sequence[ChangeConflict] = ()
     """Conflicts with the user's files. While there are any, it cannot be accepted."""
     others: Sequence[JobView] = ()
     """The accepted change sets that caused the conflicts."""
+
+    @property
+    def is_later(self) -> bool:
+        """True if its hunks are loaded when they are near the screen."""
+        return not (self.groups or self.problem)
 
 
 class ShownGroup(NamedTuple):
@@ -103,9 +111,9 @@ class ShownGroup(NamedTuple):
     changes: list[ShownChange]
 
     @property
-    def ready(self) -> list[ShownChange]:
-        """The change sets that can be accepted."""
-        return [change for change in self.changes if not change.conflicts]
+    def folder(self) -> str:
+        """The folder of a group that is named like a file."""
+        return self.name.rpartition("/")[0]
 
 
 def review_page(
@@ -113,25 +121,33 @@ def review_page(
 ) -> Response:
     """Return the pending change sets of a run, and the last verdicts, which can be undone.
 
-    Say what the verdicts did that were carried out since the page was last shown.
+    Say what the verdicts did that were carried out since the page was last shown. With `?only=AGENT`,
+    return this change set alone. The page loads it from there if it is not one of the first.
     """
     project, run = open_project(invocation), request.path_params["run"]
-    by = _group_by(request.query_params.get("by", "file"))
+    by, only = _group_by(request.query_params.get("by", "file")), request.query_params.get("only")
     judged, done = queue.of_run(run)  # before the run is read, which has what they recorded
+    messages = [(verdict.agents, queue.take(verdict)) for verdict in done if only is None]
     view = read_run(project, read_own_record(project, run))
     pending = pending_changes(view, by)
+    shown = pending[:_MOST] if only is None else [p for p in pending if p[1].agent_id == only]
+    opened = {only, *(outcome.agent for _, outcome in messages)}
+    decided = _decided(view)
     return page(
         "review.html",
         view=view,
         by=by,
         choices=get_args(GroupBy),
         pending=len(pending),
-        shown=min(len(pending), _MOST),
-        groups=_groups(project, view, pending),
-        decided=[(job, _part(job)) for job in _decided(view)],
+        shown=len(shown),
+        only=only,
+        agents=[job.agent_id for _, job in pending],
+        groups=_groups(project, view, shown, opened),
+        decided=[(job, review.surface, _part(job)) for job, review in decided if only is None],
+        last=[job for job, _ in decided if messages and job.agent_id in messages[-1][0]],
         hunks_text=hunks_text,
         not_judged=why_not_judged(view),
-        messages=[queue.take(verdict) for verdict in done],
+        messages=[outcome for _, outcome in messages],
         form_token=session.form_token,
         judged=judged,
         judged_agents={agent for verdict in judged for agent in verdict.agents},
@@ -247,7 +263,7 @@ def _reject(project: Project, run: str, form: Form, _: object) -> Verdicts:
 
 
 def _undo(project: Project, run: str, form: Form, _: object) -> Verdicts:
-    return reverting.undo(run, first_value(form, "agent"), root=project)
+    return reverting.undo(run, *form.get("agent", ()), root=project)
 
 
 _VERBS: dict[str, Callable[[Project, str, Form, Mapping[str, Any]], Verdicts]] = {
@@ -259,30 +275,36 @@ _VERBS: dict[str, Callable[[Project, str, Form, Mapping[str, Any]], Verdicts]] =
 
 
 def _groups(
-    project: Project, view: RunView, pending: Sequence[tuple[str, JobView]]
+    project: Project,
+    view: RunView,
+    shown: Sequence[tuple[str, JobView]],
+    opened: Collection[str | None],
 ) -> list[ShownGroup]:
-    """Return the first pending change sets, in their groups."""
-    agents = [job.agent_id for _, job in pending]
-    following = [*agents[1:], agents[-2] if len(agents) > 1 else ""]
+    """Return change sets in their groups. Only the first and those that are `opened` have hunks."""
     found: list[ShownGroup] = []
-    for (group, job), after in zip(pending[:_MOST], following, strict=False):
+    hunks = 0
+    for group, job in shown:
         if not found or found[-1].name != group:
             found.append(ShownGroup(group, []))
-        found[-1].changes.append(_shown(project, view, job, after))
+        is_open = hunks < _FIRST_HUNKS or job.agent_id in opened
+        change = _shown(project, view, job, is_open=is_open)
+        hunks += change.of
+        found[-1].changes.append(change)
     return found
 
 
-def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownChange:
+def _shown(project: Project, view: RunView, job: JobView, *, is_open: bool) -> ShownChange:
     try:
         change = ready_change(project, job)
         conflicts = conflicts_now(project, change.patches)
         others = conflicting_jobs(project, view, job) if conflicts else []
     except RemoraError as error:
-        return ShownChange(job, done_summary(job), [], {}, 0, error.with_hint, after)
-    groups = separate_hunks(labelled_hunks(change.whole, job, change.hunks))
-    of = hunk_count(change.whole)
+        return ShownChange(job, done_summary(job), (0, 0), [], {}, 0, error.with_hint)
+    hunks = labelled_hunks(change.whole, job, change.hunks) if is_open else []
+    of, lines = hunk_count(change.whole), changed_lines(change.patches)
     before = {patch.path: patch.base or b"" for patch in change.whole}
-    return ShownChange(job, done_summary(job), groups, before, of, "", after, conflicts, others)
+    groups, summary = separate_hunks(hunks), done_summary(job)
+    return ShownChange(job, summary, lines, groups, before, of, "", conflicts, others)
 
 
 def _part(job: JobView) -> str:
@@ -298,14 +320,15 @@ def _part(job: JobView) -> str:
     return f"{len(written.hunks)} of {count(written.of, 'hunk')}; {left} {where}"
 
 
-def _decided(view: RunView) -> list[JobView]:
-    """Return the change sets whose verdict can be undone, the last verdict first."""
+def _decided(view: RunView) -> list[tuple[JobView, Review]]:
+    """Return the change sets whose verdict can be undone, with it, the last verdict first."""
     reviews = (typed_payload(event) for event in view.record.events if event.type == Review.type)
     verdicts_at = enumerate(review for review in reviews if isinstance(review, Review))
-    order = {review.agent_id: place for place, review in verdicts_at}
-    verdicts = (job for job in view.jobs if job.review.verdict)
+    last = {review.agent_id: (place, review) for place, review in verdicts_at}
+    verdicts = (job for job in view.jobs if job.review.verdict and job.agent_id in last)
     found = [job for job in verdicts if job.review.state in DECIDED or job.review.left]
-    return sorted(found, key=lambda job: -order.get(job.agent_id, -1))
+    found.sort(key=lambda job: -last[job.agent_id][0])
+    return [(job, last[job.agent_id][1]) for job in found]
 
 
 def _group_by(name: str) -> GroupBy:

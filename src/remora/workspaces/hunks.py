@@ -44,6 +44,17 @@ def hunk_count(patches: Sequence[FilePatch]) -> int:
     return sum(1 for _ in divided(patches))
 
 
+def changed_lines(patches: Sequence[FilePatch]) -> tuple[int, int]:
+    """Return the numbers of lines that a change set adds and deletes."""
+    parts = [
+        (len(split_lines(patch.theirs or b"")), len(split_lines(patch.base or b"")))
+        if hunk is None
+        else (len(hunk.lines), hunk.end - hunk.start)
+        for patch, hunk in divided(patches)
+    ]
+    return sum(added for added, _ in parts), sum(deleted for _, deleted in parts)
+
+
 def separate_hunks(hunks: Sequence[ChangeHunk]) -> list[list[ChangeHunk]]:
     """Return the hunks that are decided together: those of each group, or each of a single group."""
     if len({hunk.group for hunk in hunks}) < 2:
@@ -120,8 +131,13 @@ def divided(patches: Sequence[FilePatch]) -> Iterator[tuple[FilePatch, Hunk | No
         if patch.base is None or patch.theirs is None or not is_divisible:
             yield patch, None
             continue
-        for hunk in diff_hunks(split_lines(patch.base), split_lines(patch.theirs)):
+        for hunk in _line_hunks(patch.base, patch.theirs):
             yield patch, hunk
+
+
+@lru_cache(maxsize=128)  # each file is divided for its groups, its hunks and their number
+def _line_hunks(base: bytes, theirs: bytes) -> list[Hunk]:
+    return diff_hunks(split_lines(base), split_lines(theirs))
 
 
 def _apply(patch: FilePatch, hunks: Sequence[Hunk | None]) -> bytes | None:

@@ -32,7 +32,11 @@ async function fill(box) {
   const stays = box.querySelector(":scope > summary") ?? "";
   delete box.dataset.part;
   try {
-    box.replaceChildren(stays, await load(address));
+    const nodes = await load(address);
+    const same = box.id && nodes.getElementById(box.id); // in a page of its own
+    if (box.id && !same) throw new Error("load this page again");
+    box.replaceChildren(stays, ...(same || nodes).childNodes);
+    watch(box);
   } catch (error) {
     box.dataset.part = address;
     box.replaceChildren(stays, problem(`This cannot be shown: ${error.message}`));
@@ -101,8 +105,22 @@ export function follow(address, status, handlers) {
   else source = { close() {} };
 }
 
-let filled = Promise.resolve(); // one after the other
-for (const part of document.querySelectorAll("[data-part]:not(details, .more a)")) filled = filled.then(() => fill(part));
+// what is near the screen, one after the other for each kind of element
+const filled = {};
+const near = new IntersectionObserver((parts) => {
+  for (const { target, isIntersecting } of parts) {
+    if (!isIntersecting) continue;
+    near.unobserve(target);
+    filled[target.tagName] = Promise.resolve(filled[target.tagName]).then(() => fill(target));
+  }
+}, { rootMargin: "100% 0px" });
+
+/** Load the parts within an element when they are near the screen, and tell what is shown. */
+function watch(root) {
+  for (const part of root.querySelectorAll("[data-part]:not(details, .more a)")) near.observe(part);
+  root.dispatchEvent(new Event("shown", { bubbles: true }));
+}
+watch(document);
 
 /** Show what a verdict or a judgement says until it has ended. */
 const working = document.getElementById("working");

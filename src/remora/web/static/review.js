@@ -4,6 +4,7 @@ import { load, problem } from "/static/parts.js";
 
 const STEP = 10; // lines of context that one press adds
 const changes = [...document.querySelectorAll(".change-set")];
+document.querySelector(".index")?.toggleAttribute("open", innerWidth > 1000);
 const decided = document.querySelector(".decided");
 let current = -1;
 
@@ -76,15 +77,16 @@ document.addEventListener("keydown", (event) => {
 decided?.addEventListener("focusin", () => { current = -1; });
 for (const [place, change] of changes.entries()) {
   change.addEventListener("focusin", () => { current = place; });
-  const reason = change.querySelector("[name=reason]");
   change.addEventListener("click", ({ target }) => { // a click on a line names it in the comment
     const line = target.closest(".numbered [data-old]:not(.hunk)");
+    const reason = change.querySelector("[name=reason]");
     if (!line || !reason || !getSelection().isCollapsed) return;
     const path = new URL(line.closest("[data-lines]").dataset.lines, location).searchParams.get("path");
     reason.value += `${reason.value && "; "}${path}:${line.dataset.new || line.dataset.old} `;
     reason.focus();
   });
-  reason?.addEventListener("keydown", (event) => {
+  change.addEventListener("keydown", (event) => {
+    if (event.target.name !== "reason") return;
     if (event.key === "Escape") change.focus({ preventScroll: true });
     if (event.key !== "Enter") return;
     event.preventDefault();
@@ -146,7 +148,11 @@ function addContext(box, isUp) {
   });
   box[isUp ? "prepend" : "append"](button);
 }
-for (const box of document.querySelectorAll(".hunk-lines")) [true, false].forEach((isUp) => addContext(box, isUp));
+function addContexts({ target }) {
+  for (const box of target.querySelectorAll(".hunk-lines")) [true, false].forEach((isUp) => addContext(box, isUp));
+}
+addContexts({ target: document });
+document.addEventListener("shown", addContexts);
 
 /** Verification may take a while: say so, and take no second verdict. */
 document.addEventListener("submit", (event) => {
