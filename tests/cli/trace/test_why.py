@@ -69,15 +69,16 @@ def test_rules_that_fix_nothing_say_so(remora: Remora, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_line_names_the_accepted_change_that_wrote_it(poor: Remora, tmp_path: Path) -> None:
-    source = "def a(x):\n    return x\n\n\ndef b(x):\n    if x:\n        return 1\n    else:\n        return 2\n"
+    first = 'def a(x):\n    """a\rb\n    c\n    d\n    e\n    """\n    return x'
+    source = f"{first}\n\n\ndef b(x):\n    if x:\n        return 1\n    else:\n        return 2\n"
     settings = '[tool.ruff.lint]\nselect = ["RET"]\n'
     root = write(tmp_path / "p", {"a.py": source, "pyproject.toml": settings, ".git/HEAD": ""})
     run = poor("analyze", "-o", "lint", "--json", cwd=root).document["run_id"]
-    error = poor("trace", "why", "a.py:9", "--json", cwd=root).error
-    assert error["message"] == "no accepted change wrote a.py:9", "it is pending"
+    error = poor("trace", "why", "a.py:14", "--json", cwd=root).error
+    assert error["message"] == "no accepted change wrote a.py:14", "it is pending"
     poor("accept", "--untested", "last", "--all", cwd=root)
-    first, second = (root / "a.py").read_text().split("\n\n\n")
-    for text, line in ((f"{first}\n\n\n{second}", 8), (f"x = 1\n{second}\n\n{first}\n", 5)):
+    second = (root / "a.py").read_text().split("\n\n\n")[1]
+    for text, line in ((f"{first}\n\n\n{second}", 13), (f"x = 1\n{second}\n\n{first}\n", 5)):
         (root / "a.py").write_text(text)
         document = poor("trace", "why", f"a.py:{line}", "--json", cwd=root).document
         assert (document["run_id"], document["hunk"]["label"]) == (run, "RET505"), (
@@ -90,5 +91,12 @@ def test_a_line_names_the_accepted_change_that_wrote_it(poor: Remora, tmp_path: 
     agent = poor("trace", "list", "--json", cwd=root).document["streams"][0]["agent_id"]
     assert said.startswith("lint wrote a.py:5: RET505\n  accepted on a command line, ")
     assert f"next: `remora trace packet {agent} --turn 1`, " in " ".join(said.split())
-    (root / "a.py").write_text(source)
-    assert poor("trace", "why", "a.py:9", cwd=root).code == 1, "it was undone by hand"
+    own = f"def c():\n    return 2\n\n\n{first}\n"
+    for text, line, said in (
+        (source, 14, "no accepted change wrote a.py:14"),  # it was undone by hand
+        (own, 2, "no accepted change wrote a.py:2"),
+        (own, 99, "a.py has 11 lines"),
+    ):
+        (root / "a.py").write_text(text)
+        error = poor("trace", "why", f"a.py:{line}", "--json", cwd=root).error
+        assert error["message"] == said

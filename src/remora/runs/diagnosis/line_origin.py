@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from remora.errors import NotFound, RemoraError
-from remora.judges.types.type_checker import line_map
 from remora.memory.events import Gates, ToolCalled, ToolResulted
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import patches_from
@@ -17,12 +16,16 @@ from remora.runs.records.job_fold import read_job
 from remora.runs.records.results import job_document, with_review
 from remora.runs.records.run_listing import read_run_line
 from remora.runs.review.ready_changes import ReadyChange, written_change
+from remora.text import count
 from remora.trace.read.agent_turns import agent_turns
 from remora.trace.read.reader import payload_of, read_events
 from remora.trace.trace_folder import stream_id
-from remora.workspaces.apply.line_diff import Hunk, split_lines
+from remora.workspaces.apply.line_diff import Hunk, common_lines, diff_hunks, split_lines
 from remora.workspaces.hunks import divided
 from remora.workspaces.rooted_files import RootedFiles
+
+_LEAST_MOVED = 20
+"""Letters and digits of lines that are recognized elsewhere (decision, as of `git blame -M`)."""
 
 
 def line_origin(project: ProjectRecords, path: str, number: int) -> dict[str, Any]:
@@ -31,6 +34,8 @@ def line_origin(project: ProjectRecords, path: str, number: int) -> dict[str, An
     `docs/reference/diagnosis.md` describes the document. Raises NotFound if there is no such hunk.
     """
     lines = split_lines(RootedFiles(project.root).read_bytes(path))
+    if not 0 < number <= len(lines):
+        raise NotFound(f"{path} has {count(len(lines), 'line')}")
     for run_id, counting, change in _accepted(project):
         if hunk := _hunk_at(change, path, lines, number):
             job, gates = change.job, counting.gates or Gates()
@@ -41,7 +46,7 @@ def line_origin(project: ProjectRecords, path: str, number: int) -> dict[str, An
                 "accepted": counting.times[job.agent_id],
                 "surface": counting.verdicts[job.agent_id].surface,
                 "model": job.model,
-                **_call(project, job.agent_id, path, lines[number - 1]),
+                **_writing_turn(project, job.agent_id, path, lines[number - 1]),
                 "gates": [gate.label for gate in gates.results if is_judged and not gate.missing],
                 "hunk": msgspec.to_builtins(labelled_hunks(change.whole, job, (hunk,))[0]),
                 "job": job_document(job),
@@ -65,22 +70,33 @@ def _accepted(project: ProjectRecords) -> Iterator[tuple[str, CurrentAttempts, R
 def _hunk_at(change: ReadyChange, path: str, lines: Sequence[bytes], number: int) -> int:
     """Return the number of the hunk that wrote a line of the user's file, or 0."""
     theirs = next((patch.theirs or b"" for patch in change.patches if patch.path == path), b"")
-    old, text = split_lines(theirs), lines[number - 1 : number]
-    at = line_map(theirs.decode("latin-1"), b"".join(lines).decode("latin-1")).get(number, 0)
-    if not text or old[at - 1 : at] != text:  # another line, unless it has moved
-        same = [place for place, line in enumerate(old, 1) if [line] == text]
-        at = same[0] if len(same) == 1 == lines.count(*text) else 0
-    moved = 0
+    at, moved = _place(old := split_lines(theirs), lines, number), 0
     for hunk, (patch, part) in enumerate(divided(change.whole), 1):
         if patch.path == path and hunk in change.hunks:
             added = part or Hunk(0, 0, (*old,))  # a new file
-            if at and 0 < at - added.start - moved <= len(added.lines):
+            if 0 < at - added.start - moved <= len(added.lines):
                 return hunk
             moved += len(added.lines) - (added.end - added.start)
     return 0
 
 
-def _call(project: ProjectRecords, agent_id: str, path: str, line: bytes) -> dict[str, Any]:
+def _place(old: Sequence[bytes], new: Sequence[bytes], number: int) -> int:
+    """Return the number in `old` of a line of `new`, which may have moved with others, or 0."""
+    moved, text = 0, new[number - 1]
+    for hunk in diff_hunks(new, old):
+        if hunk.end < number:
+            moved += len(hunk.lines) - (hunk.end - hunk.start)
+        elif hunk.start < number:
+            if not old.count(text) == 1 == new.count(text):
+                return 0
+            at = old.index(text)
+            first = at - common_lines(old[:at][::-1], new[: number - 1][::-1])
+            same = b"".join(old[first : at + common_lines(old[at:], new[number - 1 :])])
+            return at + 1 if sum(chr(byte).isalnum() for byte in same) >= _LEAST_MOVED else 0
+    return number + moved
+
+
+def _writing_turn(project: ProjectRecords, agent_id: str, path: str, line: bytes) -> dict[str, Any]:
     """Return the last turn in which an agent added a line, its call, and what decided on it."""
     found: dict[str, Any] = {"turn": None, "call": "", "decided_by": ""}
     for turn in agent_turns(read_events(project.trace.existing_agent(agent_id))):

@@ -39,6 +39,7 @@ from remora.workspaces.hunks import ChangeHunk, divided, hunks_of
 _WORD = re.compile(rb"[^\W\d]\w*")
 _NUMBERS = re.compile(r"\(\d+ > \d+\)")
 _PART = re.compile(rb"\s*(elif|else|finally)\b")
+_LONE = re.compile(rb"\r(?!\n)")  # begins a line for Python, but not in a diff
 _FUTURE = "annotations"
 """The name of `from __future__ import annotations`, which every changed signature may need."""
 _NAMED = 3
@@ -139,13 +140,14 @@ class _Version:
     """A version of a file, with the names that each line imports or defines, and its signatures."""
 
     def __init__(self, path: str, content: bytes | None) -> None:
-        self.lines = split_lines(content or b"")
+        content = _LONE.sub(b" ", content or b"")
+        self.lines = split_lines(content)
         self.names = defaultdict[int, set[str]](set)
         self.signatures = set[int]()
         self.blocks = dict[int, tuple[str, range]]()
         is_python = path.endswith((".py", ".pyi"))
-        self._module = parse_module(path, content or b"") if is_python else None
-        source = read_source(path, content or b"") if is_python else None
+        self._module = parse_module(path, content) if is_python else None
+        source = read_source(path, content) if is_python else None
         for node in ast.walk(source.tree) if isinstance(source, Source) else ():
             if isinstance(node, ast.alias):
                 self.names[node.lineno].add(node.asname or node.name.partition(".")[0])

@@ -3,8 +3,9 @@
 import bisect
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
+from operator import eq
 
 import msgspec
 
@@ -94,21 +95,17 @@ def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
     Common lines at the start and the end are matched first, and then lines that occur exactly once
     on each side. The remaining lines are compared.
     """
-    head = _common(zip(old, new, strict=False))
-    old_middle, new_middle = old[head:], new[head:]
-    tail = _common(zip(reversed(old_middle), reversed(new_middle), strict=False))
-    old_middle, new_middle = (
-        old_middle[: len(old_middle) - tail],
-        new_middle[: len(new_middle) - tail],
-    )
-    found = [(old_at + i, new_at + i) for i in range(head)]
-    found += _middle(old_middle, new_middle, old_at + head, new_at + head)
+    head = common_lines(old, new)
+    tail = common_lines(old[head:][::-1], new[head:][::-1])
     ends = len(old) - tail, len(new) - tail
+    found = [(old_at + i, new_at + i) for i in range(head)]
+    found += _middle(old[head : ends[0]], new[head : ends[1]], old_at + head, new_at + head)
     return found + [(old_at + ends[0] + i, new_at + ends[1] + i) for i in range(tail)]
 
 
-def _common(pairs: Iterator[tuple[bytes, bytes]]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+def common_lines(old: _Lines, new: _Lines) -> int:
+    """Return the number of first lines that are equal."""
+    return sum(1 for _ in takewhile(bool, map(eq, old, new)))
 
 
 def _middle(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
