@@ -14,7 +14,7 @@ import pytest
 from remora.config.user_folders import UserFolders
 from remora.hub.daemon import request_handler
 from remora.hub.daemon.analysis_pool import AnalysisPool
-from remora.hub.daemon.request_handler import RequestHandler, affected_nodes
+from remora.hub.daemon.request_handler import RequestHandler
 from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer, Refreshed
@@ -23,10 +23,8 @@ from remora.hub.process.hub_paths import hub_paths
 from remora.hub.protocol import ChangedSince, GetContext, Refused, Request
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle
-from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.store.hub_store import HubStore
 from remora.hub.watch.watcher import open_watcher
-from tests.hub.small_files import facts_of
 
 F = "node:a.py:f"
 
@@ -201,30 +199,3 @@ def test_what_questions_take_counts_among_what_is_kept(
             assert len(house.begun) == 4
 
     asyncio.run(asked())
-
-
-FILES = {
-    "a.py": "def f(): ...\n\ndef g():\n    f()\n\ndef h():\n    g()\n    f()\n\n"
-    "class A:\n    def go_on(self): ...\n\nclass B:\n    def go_on(self): ...\n",
-    "tests/test_a.py": "from a import g\n\n\nclass TestG:\n    def test_g(self):\n        g()\n\n"
-    "def test_y():\n    y.go_on()\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("edited", "affected"),
-    [
-        (["a.py:f"], ["a.py:g", "a.py:h", "tests/test_a.py:TestG.test_g"]),
-        (["a.py:A.go_on"], ["tests/test_a.py:test_y"]),
-        (["a.py:gone", "a.py:__module__"], []),
-    ],
-)
-def test_an_edit_affects_callers_and_tests(
-    edited: list[str], affected: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(request_handler, "AFFECTED_S", 60.0)
-    now = NodeQueries(MemorySnapshot({path: facts_of(path, text) for path, text in FILES.items()}))
-    keys = [f"node:{name}" for name in edited]
-    assert sorted(affected_nodes(keys, now)) == [f"node:{name}" for name in affected]
-    monkeypatch.setattr(request_handler, "AFFECTED_S", -1.0)
-    assert affected_nodes(keys, now) == []

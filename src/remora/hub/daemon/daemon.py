@@ -4,7 +4,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -70,7 +70,6 @@ class Daemon:
         self._written: Addresses | None = None
         self._reader: int | None = None
         self._damaged = False
-        self._events: asyncio.Queue[Awaitable[None]] = asyncio.Queue()
         self._watched_at = time.monotonic()
 
     async def run(self, parts: DaemonParts, ready: Callable[[StatusResult], None]) -> Outcome:
@@ -87,8 +86,9 @@ class Daemon:
         try:
             await self._listen()
             tasks = [loop.create_task(work) for work in (self._updater.work(), self._tick())]
-            tasks += [loop.create_task(work) for work in (self._sweep(), self._announce())]
-            tasks.append(loop.create_task(self._link_scheduler.work()))
+            tasks += [
+                loop.create_task(work) for work in (self._sweep(), self._link_scheduler.work())
+            ]
             for task in tasks:
                 task.add_done_callback(self._broken)
             ready(self._status.status())
@@ -133,13 +133,7 @@ class Daemon:
             return
         self._status.generation = done.generation
         self._link_scheduler.changed()
-        if self._handler.subscribers:
-            edited = done.edited if self._updater.ready else ()
-            self._events.put_nowait(self._handler.announce(done.generation, done.changed, edited))
-
-    async def _announce(self) -> None:
-        while True:
-            await (await self._events.get())
+        self._handler.announce(done.generation, done.changed)
 
     async def _listen(self) -> None:
         self._server: asyncio.AbstractServer | None = None

@@ -4,10 +4,8 @@ It waits until all changes made before a request have been read, and then answer
 """
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
-from itertools import islice
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from stat import S_ISDIR
 from typing import Any
 
@@ -35,17 +33,12 @@ from remora.hub.protocol import (
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle, is_whole
 from remora.hub.store.hub_store import HubStore
-from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
+from remora.ids import unescape_path
 
 PATIENCE_S = 1.5
 """Seconds that a request waits for files being read; after that its answer is not fresh."""
 SCAN_PATIENCE_S = 60.0
 """Seconds that a request waits for the initial scan."""
-MAX_EDITED = 30
-"""Maximum edited nodes to search from. A larger change affects nearly everything anyway."""
-MAX_AFFECTED = 200
-AFFECTED_S = 0.05
-"""Seconds for finding affected nodes, because other requests wait. Later results are dropped."""
 _SCANNING = "the initial scan is not complete"
 _KEYS_PER_EVENT = 2000  # keeps an event line well below a subscriber's limit of unread bytes
 _MAX_CACHED = 8 << 20  # bytes of cached answers and their requests
@@ -95,14 +88,9 @@ class RequestHandler:
     def close(self) -> None:
         self._threads.close()
 
-    async def announce(
-        self, generation: int, changed: Sequence[str], edited: Sequence[str]
-    ) -> None:
-        """Send the keys of changed nodes, and of nodes affected by edits, to all subscribers."""
-        further: Sequence[str] = ()
-        with suppress(RemoraError, Refused):
-            further = await self._threads.ask(partial(affected_nodes, edited))
-        for keys in _portions(dict.fromkeys((*changed, *further))):
+    def announce(self, generation: int, changed: tuple[str, ...]) -> None:
+        """Send the keys of changed nodes to all subscribers."""
+        for keys in _portions(changed):
             line = changed_line(generation, keys)
             for send in list(self._subscribers):
                 send(line)
@@ -217,30 +205,7 @@ def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
         raise Refused("busy", error.message) from error
 
 
-def affected_nodes(edited: Iterable[str], now: NodeQueries) -> list[str]:
-    """Return the keys of the callers and tests of edited nodes, within limits."""
-    until = time.monotonic() + AFFECTED_S
-    found: dict[str, None] = {}
-    functions = (key for key in edited if split_node_key(key)[1] != MODULE)
-    for key in islice(functions, MAX_EDITED):
-        if time.monotonic() > until or len(found) > MAX_AFFECTED:
-            break
-        if now.view.node(key) is not None:
-            callers = [link["key"] for link in now.callers(key)["callers"] or ()]
-            tests = [_key_of(link["id"]) for link in now.tests(key)["tests"] or ()]
-            there = (test for test in tests if now.view.node(test) is not None)
-            found.update(dict.fromkeys((*callers, *there)))
-    return list(found)[:MAX_AFFECTED]
-
-
-def _key_of(test: str) -> str:
-    """Return the node key for a pytest id: `a.py::B::test_c[1]` gives `node:a.py:B.test_c`."""
-    path, *names = test.partition("[")[0].split("::")
-    return node_key(escape_path(path), ".".join(names))
-
-
-def _portions(keys: Iterable[str]) -> Iterator[tuple[str, ...]]:
+def _portions(keys: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Split keys into the portions of events. If there are no keys, yield an empty portion."""
-    every = tuple(keys)
-    for first in range(0, max(len(every), 1), _KEYS_PER_EVENT):
-        yield every[first : first + _KEYS_PER_EVENT]
+    for first in range(0, max(len(keys), 1), _KEYS_PER_EVENT):
+        yield keys[first : first + _KEYS_PER_EVENT]

@@ -42,8 +42,6 @@ class Refreshed(NamedTuple):
     generation: int
     changed: tuple[str, ...]
     """Sorted keys of all nodes whose facts changed."""
-    edited: tuple[str, ...] = ()
-    """Keys of present nodes that did not only move to other lines."""
     errors: tuple[FileError, ...] = ()
     deferred: tuple[str, ...] = ()
     """Raw paths of files that were too large to read now."""
@@ -147,7 +145,6 @@ class _Work:
         self._size = 0
         self._errors: list[FileError] = []
         self._changed: set[str] = set()
-        self._edited: list[str] = []
         self._rebuilt = False
 
     def remove(self, paths: Iterable[str]) -> None:
@@ -187,7 +184,6 @@ class _Work:
         return Refreshed(
             generation=self._store.generation,
             changed=tuple(sorted(self._changed)),
-            edited=tuple(self._edited),
             errors=tuple(self._errors),
             deferred=tuple(self.deferred),
             rebuilt=self._rebuilt,
@@ -199,7 +195,6 @@ class _Work:
             Batch(updates=tuple(self._updates), gone=removed, source=self._source)
         )
         self._changed.update(applied.changed)
-        self._edited += applied.edited
         self._rebuilt |= applied.rebuilt
         self._updates, self._removed, self._size = [], [], 0
 

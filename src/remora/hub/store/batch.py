@@ -47,8 +47,6 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     changed: tuple[str, ...]
     """Sorted keys of all nodes whose facts changed."""
-    edited: tuple[str, ...] = ()
-    """Keys of present nodes that did not only move to other lines."""
     rebuilt: bool = False
     """True if the database has only this batch now, and all other files must be stored again."""
 
@@ -96,10 +94,6 @@ class FileDifference(NamedTuple):
         return (
             stored is not None and moved_at_most(stored.facts, node) and not self._differs(stored)
         )
-
-    def edited(self) -> Iterator[str]:
-        """Yield the keys of nodes that are new, or changed in more than their line numbers."""
-        return (node.key for node in self.nodes if not self.is_same(node.key, node))
 
     def standing(self) -> frozenset[str]:
         """Return the keys of nodes for which only the hash of the file changed."""

@@ -182,11 +182,7 @@ class HubStore:
             for path in written:
                 self._unwritten.pop(path)
         self._update_rows(batch, {difference.path for difference in changed})
-        is_new = batch.source == "cold_start"  # nothing was edited
-        edited = (
-            () if is_new else tuple(key for difference in changed for key in difference.edited())
-        )
-        return Applied(generation=self._generation, changed=keys, edited=edited, rebuilt=rebuilt)
+        return Applied(generation=self._generation, changed=keys, rebuilt=rebuilt)
 
     def _stored_file(self, path: str) -> StoredFile:
         """Return the rows of a stored file. Raises HubDamaged if they are not readable."""
