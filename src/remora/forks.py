@@ -3,17 +3,20 @@
 import gc
 import os
 import pickle
+import select
 import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _FEWEST, _MOST = 500, 4
 """Items for which a process is started, and the maximum processes (decisions)."""
+_LONGEST_MS = 60_000
+"""Wait for a process after our own part (decision). It may wait for a lock of one of our threads."""
 
 
 def map_in_processes(
@@ -44,9 +47,9 @@ def map_in_processes(
 @contextmanager
 def _forked(work: Callable[[Any], list[Any]], part: object) -> Iterator[Callable[[], list[Any]]]:
     """Work on a part in a new process. Yield a function that waits for the results."""
-    reading, writing = (
-        os.fdopen(fd, mode) for fd, mode in zip(os.pipe(), ("rb", "wb"), strict=True)
-    )
+    reading, writing = map(os.fdopen, os.pipe(), ("rb", "wb"))
+    ready = select.poll()
+    ready.register(reading, select.POLLIN)
     with reading, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # a thread shows the progress
         if not (child := os.fork()):
@@ -58,7 +61,8 @@ def _forked(work: Callable[[Any], list[Any]], part: object) -> Iterator[Callable
                 os._exit(0)  # what the parent began is the parent's to end
         try:
             writing.close()
-            yield lambda: pickle.load(reading)  # noqa: S301 - written by the process above
+            yield lambda: pickle.load(reading) if ready.poll(_LONGEST_MS) else work(part)  # noqa: S301 - our child wrote it
         finally:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+            with suppress(ProcessLookupError, ChildProcessError):  # if SIGCHLD is ignored
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
