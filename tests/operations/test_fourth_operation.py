@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import remora
 from remora.bootstrap.operations import BUILT_IN
@@ -70,5 +71,11 @@ def test_fourth_operation_plans_runs_verifies_counts_and_is_accepted(
 
 
 def test_a_name_that_is_taken_is_refused(operation: Operation) -> None:
-    with pytest.raises(ValueError, match="'license-header' is defined twice"):
+    with pytest.raises(ValueError, match="the operation 'license-header' is defined twice"):
         _ = BUILT_IN | operation | operation
+    twice = BUILT_IN | operation | replace(operation, name="again")
+    for kind in ("need", "check", "host function"):
+        names = [*getattr(BUILT_IN, f"{kind.replace(' ', '_')}s")]
+        assert len(names) == len({*names})
+        with pytest.raises(ValueError, match=f"the {kind} '.*' is defined twice"):
+            list(getattr(twice, f"{kind.replace(' ', '_')}s"))

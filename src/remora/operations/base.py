@@ -293,14 +293,14 @@ class Operations:
         """Needs, keyed by their name in `agent.yaml`, including `always`."""
         always = Need(prepare=lambda _tree, _modules, _options: lambda _module, _node: 1)
         found = partial(self._groups, {}, lambda parts: parts.needs)
-        return _ByName(lambda: chain(found(), [{"always": always}]))
+        return _ByName("need", lambda: chain(found(), [{"always": always}]))
 
     @cached_property
     def checks(self) -> Mapping[str, "Check"]:
         """Checks, keyed by their name in `agent.yaml`, including the general checks."""
         from remora.judges.checks import CHECKS
 
-        return _ByName(partial(self._groups, CHECKS, lambda parts: parts.checks))
+        return _ByName("check", partial(self._groups, CHECKS, lambda parts: parts.checks))
 
     @cached_property
     def host_functions(self) -> Mapping[str, "HostFunction"]:
@@ -310,7 +310,8 @@ class Operations:
         def named(functions: Iterable["HostFunction"]) -> dict[str, Any]:
             return {function.name: function for function in functions}
 
-        return _ByName(partial(self._groups, named(GENERIC), lambda own: named(own.host_functions)))
+        found = partial(self._groups, named(GENERIC), lambda own: named(own.host_functions))
+        return _ByName("host function", found)
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:
@@ -375,14 +376,14 @@ class Operations:
 class _ByName(_Named):
     """What operations define, by name. An operation is loaded if none before it defines a name."""
 
-    def __init__(self, groups: Callable[[], Iterator[_Named]]) -> None:
-        self._groups = groups
+    def __init__(self, kind: str, groups: Callable[[], Iterator[_Named]]) -> None:
+        self._kind, self._groups = kind, groups
 
     def __getitem__(self, name: str) -> Any:
         return next((group for group in self._groups() if name in group), {})[name]
 
     def __iter__(self) -> Iterator[str]:
-        _unique("part", names := [name for group in self._groups() for name in group])
+        _unique(self._kind, names := [name for group in self._groups() for name in group])
         return iter(names)
 
     def __len__(self) -> int:

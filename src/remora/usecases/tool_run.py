@@ -123,8 +123,8 @@ def _tool(
     functions = project.operations.host_functions
     for name in request.grants:
         if name not in functions:
-            meant, hint = did_you_mean(name, functions), f"available: {', '.join(functions)}"
-            raise UsageError(f"unknown host function {name!r}{meant}", hint=hint)
+            meant, names = did_you_mean(name, functions), ", ".join(sorted(functions))
+            raise UsageError(f"unknown host function {name!r}{meant}", hint=f"available: {names}")
     if request.name.endswith(".pym"):
         path = folder / request.name
         try:
