@@ -42,7 +42,8 @@ def facts_view(facts: Mapping[str, Any], room: int, known: str) -> dict[str, Any
     """Return the facts about a node that fit in `room` characters of canonical JSON.
 
     Warnings are always included, even if nothing else fits. They are followed by the facts about
-    the node itself, a call of it, and links taken in turn from each list. Facts that occur in `known`, a string already in the packet, are left out.
+    the node itself, a call of it, and links taken in turn from each list. Facts that occur in
+    `known`, a string already in the packet, are left out.
     """
     must = _warnings(facts)
     base = must | _own_facts(facts, known)

@@ -288,7 +288,9 @@ AFTER_OTHERS = (
     "117.0 == 10; + where 117.0 = discount(10)"
 )
 Files = dict[str, str]
-IN_ROWS = {"tests/__init__.py": "", "tests/test_rows.py": TABLE}
+MORE = {"tests/more.py": "", "tests/test_more.py": "import tests.more\ndef test_more(): pass\n"}
+IN_ROWS = {"tests/__init__.py": "", "tests/test_rows.py": TABLE, **MORE}
+BROKEN = {"tests/more.py": "raise ValueError('as tests/rows.py says')\n"}
 DESCRIBED = SHOP.replace("(total)", "(total: float) -> float").replace("The price", "Its price")
 
 
@@ -300,7 +302,8 @@ DESCRIBED = SHOP.replace("(total)", "(total: float) -> float").replace("The pric
         ({}, {"shop.py": DESCRIBED}, ""),
         (
             {**IN_ROWS, "tests/rows.py": "ROWS = [(1, 1), (2, 2), (3, 3)]\n"},
-            {"tests/rows.py": "ROWS = [(1, 1), (2, 3), (4, 5)]\n"},
+            {"tests/rows.py": "ROWS = [(1, 1), (2, 3), (4, 5)]\n", **BROKEN},
+            "tests/test_more.py cannot be collected: ValueError: as tests/rows.py says; "
             "tests/test_rows.py::test_rows[2-3] fails, and 1 more row: "
             "assert 2 == 3; + where 2 = <function discount>(2); + where <function discount> = shop.discount",
         ),
@@ -317,6 +320,7 @@ def test_what_is_described_anew_needs_no_test_and_a_table_is_one_test(
     write(shop, after)
     found = user("judge", "--json", cwd=shop).document
     assert "; ".join(problem["message"] for problem in found["problems"]) == said
+    assert all(problem["message"].startswith(problem["path"]) for problem in found["problems"])
 
 
 @pytest.mark.slow

@@ -97,6 +97,8 @@ def test_the_nearest_names() -> None:
         assert nearest(name, KEYS) == [], "not even in the same folder or file"
     assert nearest("docstrin", ["lint", "docstring"]) == ["docstring"]
     assert len(nearest("load", KEYS, 1)) == 1
+    alike = [f"a{number}.py:load{number}" for number in range(3000)]
+    assert nearest("load", [*alike, *KEYS], 1) == nearest("load", KEYS, 1)
 
 
 def by_radon(node: DefinitionNode) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from remora.errors import HostError
 from remora.judges.types.type_checker import TypeChecker
 from remora.operations.types import pyrefly
 from remora.operations.types.inference import Inference
@@ -162,3 +163,11 @@ def test_a_file_on_which_pyrefly_fails_does_not_stop_the_others(
         asked = pyrefly.Pyrefly(checker)
         assert asked.infer(sorted(FILES), {}).keys() == {"labels.py", "use.py"}
         assert asked.unread == {"shop.py"}
+    # what a run leaves unreadable does not keep the other files from being restored
+    program.write_text(
+        "#!/bin/sh\nfor name in *.py; do echo >> $name; done\nrm -r labels.py\nmkdir labels.py\n"
+    )
+    with closing(TypeChecker(FILES, {}, minor=11)) as checker:
+        with pytest.raises(HostError, match=r"labels\.py"):
+            pyrefly.Pyrefly(checker).infer(sorted(FILES), {})
+        assert (checker.folder / "use.py").read_text() == FILES["use.py"]

@@ -1,7 +1,7 @@
 """Candidate types, as `pyrefly infer` writes them into a private copy of a project."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -104,13 +104,17 @@ def _annotated(
         seconds=min(SECONDS, seconds),
         confinement=Confinement(read=(Path(program), *read), write=(files.root,)),
     )
-    try:
-        finished = run_command(command)
-    finally:
+
+    def restore(path: str, content: bytes) -> None:
+        after = files.read_bytes(path) if files.exists(path) else b""
+        if after != content:
+            changed[path] = after.decode("utf-8", "replace")
+            files.put(path, content)
+
+    with ExitStack() as restoring:  # each file, also if another one cannot be read
         for path, content in before.items():
-            if (after := files.read_bytes(path)) != content:
-                changed[path] = after.decode("utf-8", "replace")
-                files.put(path, content)
+            restoring.callback(restore, path, content)
+        finished = run_command(command)
     if finished.timed_out:
         raise PyreflyError(f"pyrefly did not finish within {command.seconds:.3g} seconds")
     if finished.returncode:

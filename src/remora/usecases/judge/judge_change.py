@@ -204,7 +204,7 @@ def judge_change(
             since=trees.since,
             seconds=round(time.monotonic() - begun, 1),
             known=known,
-            held=tuple(remarks.held),
+            held=tuple(clean(remarks.held)),
             commit=clean(last_commit(project.root, request.revisions)),
             missed=_with_problem(remarks.missed, problems),
             around=clean(_around(RootedFiles(trees.after), problems)),

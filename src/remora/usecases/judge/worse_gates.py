@@ -39,6 +39,7 @@ _LONGEST_TESTS = 4.0
 _UNTYPED = Unjudged(what="types of functions", why="the project names no type checker")
 _PATH = re.compile(r"^([\w./-]+\.pyi?\b|.+?\.py(?=::))")
 """The file that a gate's text begins with, with spaces only before `::` and a test."""
+_ERROR = re.compile(r" (?:fails|cannot be collected)(?:, and [\d,]+ more rows?)?: ")
 
 
 def worse_gates(
@@ -232,7 +233,7 @@ def _is_removed(change: Change, fact: str) -> bool:
 
 
 def _problem(change: Change, gate: Gate, text: str) -> Problem:
-    path = _path_in(change, text.partition(" fails: ")[0] if gate.name == TEST_GATE else text)
+    path = _path_in(change, _ERROR.split(text)[0] if gate.name == TEST_GATE else text)
     line = _line(change, path, text) if path != "." else 1
     label = "" if gate.label == gate.name else f" ({gate.label})"
     return Problem(
