@@ -35,7 +35,7 @@ def test_a_run_lists_its_jobs_with_the_cause_of_failures(
     assert "src/price.py" in work
     monkeypatch.setattr("remora.web.project_part.plans_of_some", None)
     assert pages.get("/project/work").text == work
-    assert "small: you have not accepted or rejected a change of it in the newest 50 runs" in state
+    assert "<dt>Model</dt><dd>small</dd>" in state
     assert "No runs yet" in pages.get("/?start=1").text
     for words, is_shown in (("FAILED price", True), ("failed nothing", False)):
         found = pages.get("/", params={"text": words}).text
@@ -103,8 +103,8 @@ def test_the_badge_is_computed_from_the_bytes(pages: TestClient, failed: Planted
     stream = failed.root / ".agentfs/traces" / f"{failed.agent_id}.jsonl"
     head = stream.read_bytes().splitlines()[-1][-66:-2].decode()
     badge = pages.get(f"/streams/{failed.agent_id}/badge").text
-    assert "record proven" in badge
-    assert "anchored in its run" in badge
+    assert "record unchanged" in badge
+    assert "against its run" in badge
     assert head in badge
 
 
@@ -285,7 +285,7 @@ def test_a_stream_is_verified_on_a_page_of_its_own(pages: TestClient, failed: Pl
     for name, folder in ((failed.agent_id, "agents"), (failed.run_id, "runs")):
         assert f'href="/streams/{name}"' in pages.get(f"/{folder}/{name}").text
         text = pages.get(f"/streams/{name}").text
-        assert "record proven" in text
+        assert "record unchanged" in text
         assert f'href="/{folder}/{name}"' in text
 
 

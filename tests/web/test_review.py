@@ -332,7 +332,8 @@ def test_changes_that_no_gate_judged_need_an_answer(
         text = pages.post(f"/runs/{run}/review", data={**data, "untested": "on"}).text
         assert "1 change accepted" in text
         pages.post(f"/runs/{run}/review", data={**data, "verb": "undo"})
-    assert user("analyze", "--resume", run, cwd=project).code == 0
+        assert user("analyze", "--resume", run, cwd=project).code == 0
+        text = pages.get(f"/runs/{first}").text + user("show", first, cwd=project).out
     assert pending() == [0, 1]
-    text = user("show", first, cwd=project).out
-    assert f"withdrawn: proposed again by run {run}" in text
+    for name in (run, f'<a href="/runs/{run}">{run}</a>'):
+        assert f"withdrawn: proposed again by run {name}" in text

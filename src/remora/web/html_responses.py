@@ -185,7 +185,7 @@ def diff_html(diff: str, before: bytes = b"") -> Markup:
 
 def _with_runs(text: str) -> Markup:
     """Return a text as HTML with links to the runs that it names."""
-    return Markup(_RUN.sub(r'<a href="/runs/\g<0>">\g<0></a>', with_code(text)))  # noqa: S704 (escaped)
+    return Markup(_RUN.sub(r'<a href="/runs/\g<0>">\g<0></a>', str(with_code(text))))  # noqa: S704 (escaped)
 
 
 @pass_context

@@ -28,7 +28,7 @@ from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, confl
 from remora.runs.review.pending import GroupBy, pending_changes
 from remora.runs.review.ready_changes import ready_change
 from remora.statuses import DECIDED
-from remora.text import count
+from remora.text import count, some_of
 from remora.trace.read.reader import typed_payload
 from remora.usecases.review import accept_part, verdicts
 from remora.usecases.review import revert as reverting
@@ -211,7 +211,7 @@ def _carry_out(invocation: Invocation, run: str, form: Form, announce: Announce)
 
 def _verdict_text(done: Verdicts) -> str:
     """Return what a verdict did, in one paragraph."""
-    names = ", ".join(map(display_name, (done.accepted or done.rejected or done.reopened)[:3]))
+    names = some_of([*map(display_name, done.accepted or done.rejected or done.reopened)], 3)
     part = [text for job in done.view.jobs if job.node_id in done.accepted and (text := _part(job))]
     numbers = {"accepted": done.accepted, "rejected": done.rejected, "pending again": done.reopened}
     parts = [

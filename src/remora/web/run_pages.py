@@ -14,12 +14,13 @@ from starlette.responses import Response
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
 from remora.errors import RemoraError
+from remora.ids import split_node_key
 from remora.runs.diagnosis.why_line import why
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import JobDocuments, RunView, read_run
-from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.run_listing import list_run_lines, place_text
 from remora.runs.records.totals import phrases_of, proposed_text, totals_by_operation
 from remora.runs.report.job_texts import done_summary, unread_text, why_not_judged
 from remora.statuses import CONFLICT, NO_MODEL, RUNNING, UNDECIDED, WITHOUT_RESULT, results_of
@@ -75,6 +76,7 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int, 
         view=view,
         operations=dict.fromkeys(job.operation for job in view.jobs),
         done=proposed_text(sums) + ", ".join(phrase.brief for phrase in phrases_of(sums)),
+        where=place_text([(job.node_id, split_node_key(job.node_id)[0]) for job in view.jobs]),
         model=used_model(view),
         results=results_of(
             (job.review.state or str(job.status) for job in view.jobs), view.planned

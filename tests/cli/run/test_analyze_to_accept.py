@@ -53,7 +53,7 @@ def test_runs_counts_what_waits_and_a_feedback_that_is_too_long_decides_nothing(
     (run,) = ran("runs", "--json").document["runs"]
     assert set(run) == {
         "run_id", "started", "status", "jobs", "operations", "model", "failed",
-        "pending", "accepted", "rejected", "reverted", "conflicts", "results", "where",
+        "pending", "accepted", "rejected", "reverted", "conflicts", "results", "where", "rules",
     }  # fmt: skip
     assert (run["status"], run["jobs"], run["pending"], run["accepted"]) == ("ended", 2, 2, 0)
     assert run["conflicts"] == 0

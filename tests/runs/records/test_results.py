@@ -9,7 +9,7 @@ from remora.agents.job import AgentResult, Job
 from remora.errors import NotFound
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import run_document
-from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.run_listing import list_run_lines, place_text
 from remora.usecases.review.verdicts import accept, reject
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 
@@ -126,9 +126,13 @@ def test_the_list_of_runs(shop: Desk) -> None:
     listed: list[dict[str, Any]] = msgspec.to_builtins(list_run_lines(shop.project.trace))
     assert {run["run_id"] for run in listed} == {one, other}
     assert all(
-        list(run)[6:-2] == ["failed", "pending", "accepted", "rejected", "reverted", "conflicts"]
+        list(run)[6:-3] == ["failed", "pending", "accepted", "rejected", "reverted", "conflicts"]
         for run in listed
     )
+    files = ("a", "b/c.py"), ("d", "b/d.py"), ("e", "b/d.py"), ("f", "b/e.py")
+    assert place_text(files[:2]) == "a, d"
+    assert place_text(files) == "b"
+    assert place_text([*files, ("g", "g.py")]) == "b, g.py"
     by_id = {run["run_id"]: run for run in listed}
     assert {k: by_id[one][k] for k in ("status", "jobs", "pending", "accepted")} == {
         "status": "ended", "jobs": 3, "pending": 1, "accepted": 1,

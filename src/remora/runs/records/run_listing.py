@@ -1,6 +1,6 @@
 """List of a project's runs, created without reading agent streams."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from os.path import commonpath
 from pathlib import Path
@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.errors import NotFound, RemoraError
-from remora.ids import run_order
+from remora.ids import display_name, run_order
 from remora.memory.events import RunStart
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.statuses import (
@@ -26,6 +26,7 @@ from remora.statuses import (
     results_of,
     shown_status,
 )
+from remora.text import some_of
 from remora.trace.read.reader import (
     decode_part,
     is_being_written,
@@ -35,6 +36,8 @@ from remora.trace.read.reader import (
 )
 from remora.trace.trace_folder import TraceFolder, stream_id
 
+_MOST_NAMES = 3
+"""Nodes or folders that are named (decision)."""
 _NEWEST = 3
 """Runs that are read for the time of the gates."""
 _NOT_COUNTED: dict[str, Any] = dict.fromkeys(
@@ -44,14 +47,16 @@ _NOT_COUNTED: dict[str, Any] = dict.fromkeys(
 
 
 class _Job(msgspec.Struct, frozen=True, gc=False):
-    """A planned job, of which only the path of its file is decoded."""
+    """A planned job, of which only its names are decoded."""
 
     path: Any = ""
+    node_id: Any = ""
 
 
 class _Plan(msgspec.Struct, frozen=True):
     jobs: list[_Job] = []
     operations: Any = ()
+    rules: Any = ""
 
 
 class _Config(msgspec.Struct, frozen=True):
@@ -87,7 +92,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     results: dict[str, int] = {}
     """The numbers of jobs by their verdict, or else by their status, or `not_started`."""
     where: str = ""
-    """The path of the planned file, or of the folder that contains all of them."""
+    """What was planned: up to three functions or files, or else the folder that contains all of the
+    files, or the first folders."""
+    rules: str = ""
+    """The rules that were checked, in words."""
 
     @property
     def is_open(self) -> bool:
@@ -100,11 +108,14 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
         return self.pending + self.conflicts
 
 
-def _common_folder(jobs: Iterable[_Job]) -> str:
-    """Return the path that all jobs have in common, or nothing."""
-    with suppress(ValueError):  # there are none, or an untrusted record has others
-        return commonpath({str(job.path) for job in jobs})
-    return ""
+def place_text(nodes: Sequence[tuple[str, str]]) -> str:
+    """Return the names of up to three nodes, given with their files, or else of their folders."""
+    if len(nodes) <= _MOST_NAMES:
+        return ", ".join(display_name(key) for key, _ in nodes)
+    files, common = dict.fromkeys(path for _, path in nodes), ""
+    with suppress(ValueError):  # an untrusted record has others
+        common = commonpath(files)
+    return common or some_of([*dict.fromkeys(path.split("/")[0] for path in files)], _MOST_NAMES)
 
 
 def list_run_lines(folder: TraceFolder, some: slice | None = None) -> list[RunLine]:
@@ -146,7 +157,8 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             line,
             started=first.timestamp,
             jobs=len(start.plan.jobs),
-            where=_common_folder(start.plan.jobs),
+            where=place_text([(str(job.node_id), str(job.path)) for job in start.plan.jobs]),
+            rules=str(start.plan.rules),
             operations=tuple(map(str, operations)) if isinstance(operations, list) else (),
             model=str(start.config.model_name),
         )

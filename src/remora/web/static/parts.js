@@ -35,8 +35,10 @@ async function fill(box) {
     const nodes = await load(address);
     const same = box.id && nodes.getElementById(box.id); // in a page of its own
     if (box.id && !same) throw new Error("load this page again");
+    const end = box.getBoundingClientRect().bottom;
     box.replaceChildren(stays, ...(same || nodes).childNodes);
     watch(box);
+    if (same && end < innerHeight / 2) scrollBy(0, box.getBoundingClientRect().bottom - end); // what is read stays
   } catch (error) {
     box.dataset.part = address;
     box.replaceChildren(stays, problem(`This cannot be shown: ${error.message}`));
@@ -113,7 +115,7 @@ const near = new IntersectionObserver((parts) => {
     near.unobserve(target);
     filled[target.tagName] = Promise.resolve(filled[target.tagName]).then(() => fill(target));
   }
-}, { rootMargin: "100% 0px" });
+}, { rootMargin: "50% 0px" });
 
 /** Load the parts within an element when they are near the screen, and tell what is shown. */
 function watch(root) {
