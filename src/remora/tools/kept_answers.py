@@ -6,11 +6,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from remora.regular_file import replace_file
 
 _DAYS = 2 * 86400.0
 _FOLDER_MODE = 0o700
+_Answer = TypeVar("_Answer")
 
 
 class KeptAnswers:
@@ -41,6 +45,12 @@ class KeptAnswers:
         """Return the kept answer to a question, if there is one."""
         with suppress(OSError, zlib.error):
             return zlib.decompress(self._path(question).read_bytes())
+        return None
+
+    def decoded(self, question: bytes, kind: type[_Answer]) -> _Answer | None:
+        """Return the kept answer to a question, if there is one that is JSON of this type."""
+        with suppress(msgspec.DecodeError):
+            return msgspec.json.decode(self.find(question) or b"", type=kind)
         return None
 
     def keep(self, question: bytes, answer: bytes) -> None:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 import remora
 from remora.bootstrap.open_project import invocation_for, open_project
 from remora.bootstrap.operations import BUILT_IN
-from remora.judges.gates.measured_gate import KeptMeasurements, Measured
 from remora.runs.project import Project
 from remora.runs.review.accepted_changes import Verdicts
+from remora.tools.kept_answers import KeptAnswers
 from remora.usecases.review import accept_part
 from tests.cli.conftest import write
 from tests.judges.gates.conftest import Judge, Judged
@@ -100,13 +100,13 @@ def test_what_a_gate_said_of_the_same_files_is_not_asked_again(
 ) -> None:
     """The state with one part is that from which the next one starts."""
     asked: list[str] = []
-    keep = KeptMeasurements.keep
+    keep = KeptAnswers.keep
 
-    def counted(self: KeptMeasurements, question: bytes, measured: Measured) -> None:
+    def counted(self: KeptAnswers, question: bytes, answer: bytes) -> None:
         asked.append(json.loads(question)[0][0])
-        keep(self, question, measured)
+        keep(self, question, answer)
 
-    monkeypatch.setattr(KeptMeasurements, "keep", counted)
+    monkeypatch.setattr(KeptAnswers, "keep", counted)
     numbers = range(1, 4)
     source = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in numbers)
     plants = {"a.py": [(f"return {n}\n", f"return ({n})\n") for n in numbers]}

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import InitVar, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -50,54 +51,44 @@ class Measured(NamedTuple):
     """How long it took."""
 
 
-class KeptMeasurements:
+class KeptMeasurements(NamedTuple):
     """What gates said of the states of a project on the same day, with the same environment.
 
     With the changes of one run, a project is in the state from which the next one starts.
     """
 
-    def __init__(self, answers: KeptAnswers, base: Mapping[str, str], environment: str) -> None:
-        """`base` maps the paths of all files to the SHA-256 of their contents."""
-        self._answers, self._base, self._environment = answers, base, environment
-
-    def find(self, question: bytes) -> Measured | None:
-        """Return what a gate said of a state, if it is kept."""
-        found = self._answers.find(question)
-        with suppress(msgspec.DecodeError):
-            return msgspec.json.decode(found, type=Measured) if found else None
-        return None
-
-    def keep(self, question: bytes, measured: Measured) -> None:
-        self._answers.keep(question, msgspec.json.encode(measured))
+    answers: KeptAnswers
+    base: Mapping[str, str]
+    """Maps the paths of all files to the SHA-256 of their contents."""
+    environment: str
 
     def question(self, gate: Gate, changed: ChangedFiles, files: tuple[str, ...]) -> bytes:
         """Return what a gate is asked about the base with changed files."""
-        state = dict(self._base)
+        state = dict(self.base)
         for path, (content, _) in changed.items():
             state.pop(path, None)
             if content is not None:
                 state[path] = sha256(content).hexdigest()
         day = datetime.now(UTC).date().isoformat()
-        asked = [gate.name, gate.label, *files, day, self._environment, __version__]
+        asked = [gate.name, gate.label, *files, day, self.environment, __version__]
         return msgspec.json.encode([asked, sorted(state.items())])
 
 
+@dataclass
 class Measurements:
     """Measures gates in a workspace until the time is over.
 
     `files` returns the content and mode of the files that some parts change.
     """
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        files: Callable[[Sequence[Part]], ChangedFiles],
-        seconds: float,
-        judging: Callable[[str], None],
-        kept: KeptMeasurements,
-    ) -> None:
-        self._workspace, self._judging, self._kept = workspace, judging, kept
-        self._files, self._ends = files, time.monotonic() + seconds
+    workspace: Workspace
+    files: Callable[[Sequence[Part]], ChangedFiles]
+    seconds: InitVar[float]
+    judging: Callable[[str], None]
+    kept: KeptMeasurements
+
+    def __post_init__(self, seconds: float) -> None:
+        self._ends = time.monotonic() + seconds
         self._asked, self._has_changes = set[bytes](), False
 
     @property
@@ -117,57 +108,54 @@ class Measurements:
         What is asked again is measured again. The base is only kept if it comes first: the code of
         a change may have left something behind. Raises HostError.
         """
-        changed, seconds = self._files(parts), min(seconds, self.left)
+        changed, seconds = self.files(parts), min(seconds, self.left)
         self._has_changes |= bool(parts)
         is_kept = parts or not self._has_changes
-        question = self._kept.question(gate, changed, files)
+        question = self.kept.question(gate, changed, files)
         if question not in self._asked:
             self._asked.add(question)
-            if is_kept and (known := self._kept.find(question)):
+            if is_kept and (known := self.kept.answers.decoded(question, Measured)):
                 return known
         if seconds <= 0:
             raise SlowGateError("no time is left")
-        self._judging(f"{gate.label}, {'with' if parts else 'before'} the changes")
+        self.judging(f"{gate.label}, {'with' if parts else 'before'} the changes")
         begun = time.monotonic()
-        self._workspace.reset()
-        self._workspace.set_files(changed)
-        levels = gate.measure(self._workspace.tree, seconds, files)
+        self.workspace.reset()
+        self.workspace.set_files(changed)
+        levels = gate.measure(self.workspace.tree, seconds, files)
         found = Measured(levels, time.monotonic() - begun)
-        if gate.runs_code and not parts and self._workspace.snapshot():
+        if gate.runs_code and not parts and self.workspace.snapshot():
             raise HostError("it writes into the project's files")
         if is_kept:
-            self._kept.keep(question, found)
+            self.kept.answers.keep(question, msgspec.json.encode(found))
         return found
 
 
+@dataclass
 class MeasuredGate:
     """A gate, and what it says of the base. If only some test files are run, they are `tests`."""
 
-    def __init__(
-        self,
-        gate: Gate,
-        base: Levels,
-        limit: float,
-        note: str,
-        to: Measurements,
-        tests: tuple[str, ...] = (),
-    ) -> None:
-        self.gate, self.tests = gate, tests
+    gate: Gate
+    base: Levels
+    limit: float
+    note: InitVar[str]
+    to: Measurements
+    tests: tuple[str, ...] = ()
+    said: Sequence[str] = ()
+    """Complaints with all parts that are not explained by the parts that were taken out."""
+    sure: Sequence[Part] = ()
+    """The first parts, with which what was worse was not."""
+
+    def __post_init__(self, note: str) -> None:
+        gate = self.gate
         self.result = GateResult(name=gate.name, label=gate.label, note=note)
-        self.base = base
-        self.limit = limit
         self._is_sure = not gate.runs_code or gate.name == VALUES_GATE  # which has an empty base
         self._is_stained = False
-        self._measurements = to
-        self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {}
-        self.said: list[str] = []
-        """Complaints with all parts that are not explained by the parts that were taken out."""
-        self.sure: Sequence[Part] = ()
-        """The first parts, with which what was worse was not."""
+        self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], Sequence[str]] = {}
 
     def complaints(
         self, parts: Sequence[Part], files: tuple[str, ...] = (), *, again: bool = False
-    ) -> list[str]:
+    ) -> Sequence[str]:
         """Return what is worse with some parts, in all files or in some, perhaps measured `again`.
 
         What cannot be measured again stays worse. Raises OutOfTimeError if the time is over, and
@@ -176,9 +164,9 @@ class MeasuredGate:
         key, only = (tuple(parts), files), files or self.tests
         if again or key not in self._known:
             try:
-                after = self._measurements.measure(self.gate, parts, self.limit, only).levels
+                after = self.to.measure(self.gate, parts, self.limit, only).levels
             except HostError as error:
-                if self._measurements.left <= 0:
+                if self.to.left <= 0:
                     if again:
                         return self._known.get(key) or self.said
                     raise OutOfTimeError from None
@@ -197,15 +185,15 @@ class MeasuredGate:
         But if all that would excuse is worse once more with the parts, their code may have left
         something behind that makes the base worse.
         """
-        said, to = worse(self._within(files), after), self._measurements
+        said = worse(self._within(files), after)
         if not said or self._is_sure:
             return said
         self._is_sure = self._is_stained = True
         with suppress(HostError):  # also a reason to doubt the base
-            second = to.measure(self.gate, (), self.limit, self.tests)
+            second = self.to.measure(self.gate, (), self.limit, self.tests)
             base, differing = compared(self.base, second.levels)
             excused = {*said}.difference(worse(base, after))
-            again = to.measure(self.gate, parts, self.limit, self.tests) if excused else second
+            again = self.to.measure(self.gate, parts, self.limit, self.tests) if excused else second
             self._is_stained = bool(excused) and excused.issubset(worse(self.base, again.levels))
             if differing and not self._is_stained:
                 note = f"ignores {some_of(differing, 1)}, which differs in two runs"

@@ -20,7 +20,7 @@ from remora.text import count
 from remora.trace.read.agent_turns import agent_turns
 from remora.trace.read.reader import payload_of, read_events
 from remora.trace.trace_folder import stream_id
-from remora.workspaces.apply.line_diff import Hunk, common_lines, diff_hunks, split_lines
+from remora.workspaces.apply.line_diff import Hunk, common_lines, equal_lines, split_lines
 from remora.workspaces.hunks import divided
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -82,18 +82,13 @@ def _hunk_at(change: ReadyChange, path: str, lines: Sequence[bytes], number: int
 
 def _place(old: Sequence[bytes], new: Sequence[bytes], number: int) -> int:
     """Return the number in `old` of a line of `new`, which may have moved with others, or 0."""
-    moved, text = 0, new[number - 1]
-    for hunk in diff_hunks(new, old):
-        if hunk.end < number:
-            moved += len(hunk.lines) - (hunk.end - hunk.start)
-        elif hunk.start < number:
-            if not old.count(text) == 1 == new.count(text):
-                return 0
-            at = old.index(text)
-            first = at - common_lines(old[:at][::-1], new[: number - 1][::-1])
-            same = b"".join(old[first : at + common_lines(old[at:], new[number - 1 :])])
-            return at + 1 if sum(chr(byte).isalnum() for byte in same) >= _LEAST_MOVED else 0
-    return number + moved
+    text, same = new[number - 1], {at + 1: place + 1 for place, at in equal_lines(old, new)}
+    if number not in same and old.count(text) == 1 == new.count(text):
+        at = old.index(text)
+        first = at - common_lines(old[:at][::-1], new[: number - 1][::-1])
+        moved = b"".join(old[first : at + common_lines(old[at:], new[number - 1 :])])
+        return at + 1 if sum(chr(byte).isalnum() for byte in moved) >= _LEAST_MOVED else 0
+    return same.get(number, 0)
 
 
 def _writing_turn(project: ProjectRecords, agent_id: str, path: str, line: bytes) -> dict[str, Any]:

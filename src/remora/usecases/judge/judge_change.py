@@ -171,8 +171,7 @@ def judge_change(
             environ=invocation.environ,
         )
         remarks = _Remarks(lambda problem: baseline or observer.show(clean(problem)))
-        unread = _find_unread(change, trees.unread)
-        remarks.add(unread)
+        remarks.add(unread := _find_unread(change, trees.unread))
         if chosen:
             remarks.add(unfit_calls(change))
             _ask_operations(project, change, observer.tell, remarks)
@@ -210,7 +209,8 @@ def judge_change(
             around=clean(_around(RootedFiles(trees.after), problems)),
         )
         if not static and request.diff is None:
-            _keep(project, LastJudgement(judgement, request[:2], datetime.now(UTC).isoformat()))
+            last = LastJudgement(judgement, request[:2], datetime.now(UTC).isoformat())
+            KeptAnswers(project.cache / _KEPT).keep(_LAST, msgspec.json.encode(last))
     return judgement
 
 
@@ -226,16 +226,9 @@ def _around(files: RootedFiles, problems: Sequence[Problem]) -> dict[str, dict[i
     return found
 
 
-def _keep(project: Project, last: LastJudgement) -> None:
-    KeptAnswers(project.cache / _KEPT).keep(_LAST, msgspec.json.encode(last))
-
-
 def last_judgement(project: Project) -> LastJudgement | None:
     """Return the last judgement of a project by this version of Remora, if it is still kept."""
-    with suppress(msgspec.DecodeError):
-        kept = KeptAnswers(project.cache / _KEPT).find(_LAST)
-        return msgspec.json.decode(kept or b"", type=LastJudgement)
-    return None
+    return KeptAnswers(project.cache / _KEPT).decoded(_LAST, LastJudgement)
 
 
 def _run(project: Project, change: Change, tell: Callable[[str], None], remarks: _Remarks) -> None:

@@ -44,7 +44,7 @@ def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
     """
     found: list[Hunk] = []
     at_old = at_new = 0
-    for old_line, new_line in [*_pairs(old, new, 0, 0), (len(old), len(new))]:
+    for old_line, new_line in [*equal_lines(old, new), (len(old), len(new))]:
         if (old_line, new_line) != (at_old, at_new):
             found.append(Hunk(at_old, old_line, tuple(new[at_new:new_line])))
         at_old, at_new = old_line + 1, new_line + 1
@@ -89,8 +89,8 @@ def _move_down(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
     return Hunk(start + steps, end + steps, lines) if steps else hunk
 
 
-def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
-    """Return index pairs of unchanged lines, in ascending order.
+def equal_lines(old: _Lines, new: _Lines, old_at: int = 0, new_at: int = 0) -> list[_Pair]:
+    """Return index pairs of unchanged lines, in ascending order, from these numbers on.
 
     Common lines at the start and the end are matched first, and then lines that occur exactly once
     on each side. The remaining lines are compared.
@@ -116,7 +116,7 @@ def _middle(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
     found: list[_Pair] = []
     i = j = 0
     for old_line, new_line in [*anchors, (len(old), len(new))]:
-        found += _pairs(old[i:old_line], new[j:new_line], old_at + i, new_at + j)
+        found += equal_lines(old[i:old_line], new[j:new_line], old_at + i, new_at + j)
         if old_line < len(old):
             found.append((old_at + old_line, new_at + new_line))
         i, j = old_line + 1, new_line + 1
