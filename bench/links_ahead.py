@@ -4,7 +4,6 @@ Over the socket of a daemon on an installed package, against an echo; rounds run
 """
 
 import json
-import os
 import random
 import sqlite3
 import statistics
@@ -14,7 +13,6 @@ import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
-from shutil import copytree, ignore_patterns
 from typing import Any
 
 from remora.hub.daemon.link_round import begin_round, find_links
@@ -113,21 +111,17 @@ def _asked(folder: Path, root: Path, status: dict[str, Any]) -> dict[str, float]
     print(f"linked {waited:.0f} s after it was ready")
     print(f"callers, first question, over the echo, p50 / p99 {p50:6.2f} / {p99:.2f} ms (0.1 / 5)")
     print(f"the most called node, first question {took:6.0f} ms   ({hottest})")
-    alone = _without_daemon(folder, root, status, hottest)
+    alone = _without_daemon(root, status, hottest)
     return {"callers_first_p50": p50, "callers_first_p99": p99, "hottest_ms": took, **alone}
 
 
-def _without_daemon(folder: Path, root: Path, status: dict[str, Any], key: str) -> dict[str, float]:
+def _without_daemon(root: Path, status: dict[str, Any], key: str) -> dict[str, float]:
     words = [sys.executable, "-m", "remora", "hub", "get", "--json", "--root", str(root)]
-    database, cache = Path(status["db"]), folder / "alone"
-    copy = cache / database.relative_to(folder / ".cache").parent
-    copytree(database.parent, copy, ignore=ignore_patterns("*.daemon", "*.addresses"))
     taken = []
     for _ in range(3):
         began = time.perf_counter()
         subprocess.run(
-            [*words, key],
-            env={**os.environ, "XDG_CACHE_HOME": str(cache), "XDG_RUNTIME_DIR": str(cache)},
+            [*words, "--db", status["db"], "--socket", "/nowhere/remora.sock", key],
             check=True,
             capture_output=True,
         )

@@ -32,7 +32,8 @@ def why_unknown(places: HubPaths) -> str:
     if known is None:
         return (
             "only the file itself could be read, because there is no "
-            "index and none could be created in the user's cache (XDG_CACHE_HOME)"
+            "index and none could be created "
+            "(to create it elsewhere, use `--db FILE`)"
         )
     is_running = control.running(places) is not None
     if known.complete and is_running:

@@ -25,6 +25,7 @@ from remora.ids import MODULE, display_name, escape_path, node_key, split_node_k
 from remora.judges.gates.code_gates import failing, run_tests, test_file
 from remora.text import BYTES_PER_TOKEN, count, escape_line, fill_in_turn
 from remora.usecases.hub.open_hub import HubObserver, OpenedHub, open_hub
+from remora.usecases.hub.target import HubTarget
 from remora.usecases.judge.change_trees import ChangeRequest, ChangeTrees, change_trees
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -62,6 +63,7 @@ class Question(NamedTuple):
 
 def find_impact(
     invocation: Invocation,
+    target: HubTarget,
     question: Question,
     observer: HubObserver,
     tell: Callable[[str], None],
@@ -71,7 +73,7 @@ def find_impact(
     Raises UsageError for an unknown change or an ambiguous name, NotFound for an unknown name, and
     OutsideError if there is no index.
     """
-    with open_hub(invocation, observer) as hub:
+    with open_hub(invocation, target, observer) as hub:
         files = RootedFiles(hub.places.root)
         named = _of_name(hub, files, question.name) if question.name else None
         if named and not question.runs_tests:

@@ -17,7 +17,7 @@ from remora.models.provider import embedded_model, used_provider
 from remora.runs.project import Project
 from remora.runs.records.run_listing import list_run_lines
 from remora.tools.kept_answers import KeptAnswers
-from remora.usecases.hub.target import hub_paths_of
+from remora.usecases.hub.target import HubTarget, hub_paths_of
 from remora.usecases.judge.change_trees import unnamed_change
 from remora.usecases.judge.judge_change import last_judgement
 from remora.usecases.look_at_project import plans_of_some
@@ -45,7 +45,7 @@ def project_part(invocation: Invocation, queue: VerdictQueue, _request: Request)
         decided=sum(run.accepted + run.rejected + run.reverted for run in runs),
         runs=runs,
         most_runs=_MOST_RUNS,
-        hub=control.status(hub_paths_of(invocation)),
+        hub=control.status(hub_paths_of(invocation, HubTarget())),
     )
 
 

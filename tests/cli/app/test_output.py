@@ -41,10 +41,10 @@ def test_a_line_of_a_diff_is_one_line(sign: str) -> None:
     assert escape_line(sign) != sign
 
 
-def test_a_printed_command_finds_the_same_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["remora", "hub", "get", "x", "--root", "a b"])
+def test_a_printed_command_finds_the_same_project_and_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["remora", "hub", "get", "x", "--root", "a b", "--db=c.db"])
     assert pasteable("run `remora hub index`, or `remora show`; see `x`, `remora a --root b`") == (
-        "run `remora hub index --root 'a b'`, or `remora show --root 'a b'`; see `x`, "
+        "run `remora hub index --root 'a b' --db c.db`, or `remora show --root 'a b'`; see `x`, "
         "`remora a --root b`"
     )
 

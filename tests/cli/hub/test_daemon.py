@@ -102,6 +102,7 @@ def test_invalid_options_are_reported(poor: Remora, shop: Path) -> None:
     for words, told in (
         (("--http", "0.0.0.0:80"), "loopback"),
         (("--http", "none"), "PORT"),
+        (("--socket", "/" + "s" * 200), "too long"),
     ):
         done = poor("hub", "start", *words, "--json", cwd=shop)
         assert done.code == 2

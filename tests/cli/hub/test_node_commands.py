@@ -366,6 +366,58 @@ def test_an_index_counts_and_reports_files_that_are_not_whole(poor: Remora, shop
     assert node["partial"] is True
 
 
+def test_another_database_is_another_index_and_is_rebuilt_if_damaged(
+    poor: Remora, shop: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere" / "my.db"
+    assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
+    assert elsewhere.exists()
+    node = poor("hub", "get", "rounded", "--db", elsewhere, "--json", cwd=shop)
+    assert node.document["key"]
+    assert not list((poor.home / "cache").rglob("hub.db"))
+    for damage in (b"", b"rubbish" * 1000):
+        elsewhere.write_bytes(damage)
+        assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
+        assert matches_files(shop, elsewhere)
+
+
+def test_a_file_that_is_not_a_database_of_the_hub_is_never_written(
+    poor: Remora, shop: Path, tmp_path: Path
+) -> None:
+    letter, foreign = tmp_path / "letter.txt", tmp_path / "foreign.db"
+    letter.write_text("dear all\n" * 1000)
+    with contextlib.closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER)")
+    for path in (letter, foreign):
+        before = path.read_bytes(), path.stat().st_mode
+        for words in ("index", "get rounded", "start"):
+            refused = poor("hub", *words.split(), "--db", path, cwd=shop)
+            assert refused.code == 2
+            assert "not a Hub database" in refused.err
+            assert (path.read_bytes(), path.stat().st_mode) == before
+    assert {path for path in tmp_path.iterdir() if path.is_file()} == {foreign, letter}
+
+
+BESIDE = ["lock", "daemon", "token", "addresses", "log", "log.1"]
+
+
+def test_a_file_beside_a_named_database_that_no_hub_made_is_never_written(
+    poor: Remora, shop: Path, tmp_path: Path
+) -> None:
+    for name in (*(f"my.db.{suffix}" for suffix in BESIDE), "my.db-wal"):
+        foreign = tmp_path / name
+        foreign.write_text("mine since 1999\n")
+        for command in ("index", "start") if name.endswith(("daemon", "log")) else ("index",):
+            refused = poor("hub", command, "--db", tmp_path / "my.db", "--json", cwd=shop)
+            assert (refused.code, refused.error["code"]) == (2, "usage_error"), name
+            assert name in refused.error["message"]
+            assert [path.name for path in tmp_path.glob("my*")] == [name]
+            assert foreign.read_text() == "mine since 1999\n"
+        foreign.unlink()
+    (tmp_path / "my.db.lock").symlink_to(shop / "shop/cart.py")
+    assert poor("hub", "index", "--db", tmp_path / "my.db", cwd=shop).code == 2
+
+
 def matches_files(root: Path, database: Path) -> bool:
     view = open_snapshot(database)
     assert view is not None

@@ -25,6 +25,7 @@ from remora.hub.process.addresses import read_addresses, write_addresses
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
 from remora.usecases.hub.start_daemon import start_hub
+from remora.usecases.hub.target import HubTarget
 from tests.platform_facilities import PASSED_ON
 
 _T = TypeVar("_T")
@@ -88,10 +89,10 @@ class House:
     def raised_to(self, rung: str) -> "House":
         """Make `rung` the highest that there is."""
         if rung == "socket":
-            start_hub(self.caller)
+            start_hub(self.caller, HubTarget())
             self.until(lambda: ask(self.client(), [TOTAL]).source == "socket")
         elif rung == "http":
-            start_hub(self.caller, http="0")
+            start_hub(self.caller, HubTarget(http="0"))
             self.hide_socket()
             self.until(lambda: ask(self.client(), [TOTAL]).source == "http")
         elif rung == "sqlite":

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import MAX_BYTES
 from remora.usecases.hub.open_hub import HubObserver, open_hub
 from remora.usecases.hub.start_daemon import start_hub
-from remora.usecases.hub.target import hub_paths_of
+from remora.usecases.hub.target import HubTarget
 from tests.hub.client.conftest import FILES, GENEROUS, TOTAL, House, ask, run
 
 Say = Callable[[dict[str, Any]], bytes | None]
@@ -343,15 +342,13 @@ def test_as_a_library_it_finds_the_users_hub(house: House) -> None:
 def test_a_daemon_with_a_socket_of_its_own_is_found(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere = {**house.caller.environ, "XDG_RUNTIME_DIR": str(house.folder / "elsewhere")}
-    caller = replace(house.caller, environ=elsewhere)
-    place = hub_paths_of(caller).socket
-    start_hub(caller)
+    place = house.folder / "own.sock"
+    start_hub(house.caller, HubTarget(socket=place))
     monkeypatch.chdir(house.root)
     with closing(HubClient(socket_path=place, deadline=GENEROUS)) as client:
         assert ask(client, [TOTAL]).source == "socket"
     observer = HubObserver(note=print, progress=lambda: nullcontext(print))
-    with open_hub(house.caller, observer) as hub:
+    with open_hub(house.caller, HubTarget(), observer) as hub:
         assert ask(hub.client, [TOTAL]).source == "socket"
     assert json.loads(house.remora("hub", "index", "--json"))["files"] == len(FILES)
 

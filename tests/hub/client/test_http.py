@@ -17,6 +17,7 @@ from remora.hub.process.addresses import Addresses, make_token, read_addresses, 
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.store.owner_lock import OwnerLock, owner
 from remora.usecases.hub.start_daemon import start_hub
+from remora.usecases.hub.target import HubTarget
 from tests.hub.client.conftest import CART, GENEROUS, TOTAL, House, ask
 
 ANSWERS = {
@@ -199,7 +200,7 @@ def test_a_daemon_removes_what_a_killed_one_left(house: House) -> None:
     assert ask(house.client(), [TOTAL]).source in ("sqlite", "file")
     usual = hub_paths(house.caller.folders, house.root)
     assert usual.token.exists()
-    start_hub(house.caller)
+    start_hub(house.caller, HubTarget())
     found = read_addresses(usual.addresses)
     assert found is not None
     assert found.http is None
@@ -227,7 +228,7 @@ def test_a_kept_connection_outlives_the_daemon_and_a_named_socket_uses_no_http(
         assert len(kept) == 1
         await asyncio.to_thread(control.stop, house.places)
         between = await client.get_context([TOTAL])
-        await asyncio.to_thread(start_hub, house.caller, "0")
+        await asyncio.to_thread(start_hub, house.caller, HubTarget(http="0"))
         house.hide_socket()
         client._daemon._places = house.places
         third = await client.get_context([TOTAL])
@@ -267,7 +268,7 @@ def test_a_client_in_a_container_asks_over_http(house: House) -> None:
     container = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child"]
     if not shutil.which("unshare") or subprocess.run([*container, "true"], check=False).returncode:
         pytest.skip("no namespaces")
-    start_hub(house.caller, http="0")
+    start_hub(house.caller, HubTarget(http="0"))
     house.until(lambda: ask(house.client(), [TOTAL]).source == "socket")
     program = (
         "import asyncio, sys\n"

@@ -16,7 +16,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import RemoraError
 from remora.hub.process import control
 from remora.usecases.hub.start_daemon import start_hub
-from remora.usecases.hub.target import hub_paths_of
+from remora.usecases.hub.target import HubTarget, hub_paths_of
 from tests.hub.conftest import Client
 from tests.platform_facilities import PASSED_ON
 
@@ -66,13 +66,13 @@ class Hub:
 
     def begun(self, **wish: Any) -> Any:
         """Start the daemon, or join it; its status."""
-        return msgspec.to_builtins(start_hub(self.caller, **wish))
+        return msgspec.to_builtins(start_hub(self.caller, HubTarget(**wish)))
 
-    def status(self) -> Any:
-        return msgspec.to_builtins(control.status(hub_paths_of(self.caller)))
+    def status(self, **wish: Any) -> Any:
+        return msgspec.to_builtins(control.status(hub_paths_of(self.caller, HubTarget(**wish))))
 
-    def stop(self) -> int | None:
-        return control.stop(hub_paths_of(self.caller))
+    def stop(self, **wish: Any) -> int | None:
+        return control.stop(hub_paths_of(self.caller, HubTarget(**wish)))
 
     def refused(self, **wish: Any) -> RemoraError:
         """Why it does not start."""

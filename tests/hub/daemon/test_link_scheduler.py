@@ -21,6 +21,7 @@ from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
 from remora.usecases.hub.index import index_hub
+from remora.usecases.hub.target import HubTarget
 from tests.hub.conftest import Client
 from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
 from tests.hub.index_check import verify
@@ -274,7 +275,7 @@ def test_failed_links_are_retried_after_an_edit(
 @pytest.mark.slow
 def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
     hub.write("shop/odd.py", ODD)
-    index_hub(hub.caller, lambda _done, _all: None)
+    index_hub(hub.caller, HubTarget(), lambda _done, _all: None)
     with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
         spoil(connection, "shop/odd.py")
 

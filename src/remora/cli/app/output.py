@@ -15,6 +15,7 @@ from remora.errors import RemoraError
 from remora.text import escape_line
 
 _COMMAND = re.compile(r"`[^`\n]*`")
+_PLACES = ("--root", "--db", "--socket")
 _MAX_WIDTH = 200
 """Columns that a cell is padded to (decision). Nearly all names are shorter."""
 _LEAST_SPACE = 24
@@ -101,12 +102,13 @@ def _indented(value: object, indent: str) -> str:
 
 
 def pasteable(text: str) -> str:
-    """Add to commands in a text the option with which this one found the project."""
+    """Add to commands in a text the options with which this one found the project, or its Hub."""
     words = [part for word in sys.argv for part in word.split("=", 1)]
     for name, value in pairwise(words):
-        if name == "--root":
-            given = f" --root {shlex.quote(value)}".replace("\\", r"\\")
-            text = re.sub(r"`(remora (?![^`]*--root)[^`]+)`", rf"`\1{given}`", text)
+        if name in _PLACES:
+            command = "(?![^`]*--root)" if name == "--root" else "hub "
+            given = f" {name} {shlex.quote(value)}".replace("\\", r"\\")
+            text = re.sub(rf"`(remora {command}[^`]+)`", rf"`\1{given}`", text)
     return text
 
 

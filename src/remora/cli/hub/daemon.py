@@ -1,6 +1,7 @@
 """The `hub start`, `hub stop` and `hub status` commands."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,18 +9,21 @@ import click
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, note, wrapped
 from remora.cli.app.project_context import invocation_of
+from remora.cli.hub.hub_options import target_options
 from remora.errors import ConfigError
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.hub.process.hub_paths import HubPaths
     from remora.hub.protocol import StatusResult
+    from remora.usecases.hub.target import HubTarget
 
 
 @command(
     "start",
     examples=("remora hub start", "remora hub start --foreground", "remora hub start --http 0"),
 )
+@target_options
 @click.option(
     "--http",
     metavar="[HOST:]PORT",
@@ -27,7 +31,9 @@ if TYPE_CHECKING:
 )
 @click.option("--foreground", is_flag=True, help="Run in the foreground and log to stderr.")
 @click.option("--detached", is_flag=True, hidden=True)
-def start(options: Options, http: str | None, foreground: bool, detached: bool) -> int:
+def start(
+    options: Options, target: "HubTarget", http: str | None, foreground: bool, detached: bool
+) -> int:
     """Start the project's daemon in the background and wait until it is ready.
 
     If a daemon is already running, print its status. The daemon reads all files once and then
@@ -38,11 +44,11 @@ def start(options: Options, http: str | None, foreground: bool, detached: bool) 
     from remora.usecases.hub.start_daemon import start_hub
     from remora.usecases.hub.target import hub_paths_of
 
-    caller = invocation_of(options)
-    places = hub_paths_of(caller)
+    caller, target = invocation_of(options), replace(target, http=http)
+    places = hub_paths_of(caller, target)
     if not foreground:
         try:
-            found = start_hub(caller, http)
+            found = start_hub(caller, target)
         except KeyboardInterrupt:
             note(
                 options,
@@ -60,14 +66,15 @@ def start(options: Options, http: str | None, foreground: bool, detached: bool) 
         else:
             _print_status(options, places, status)
 
-    is_new = run_hub(caller, http, ready=ready, log_file=detached)
+    is_new = run_hub(caller, target, ready=ready, log_file=detached)
     if not (is_new or detached):
         _print_running(options, places, control.status(places), http)
     return 0
 
 
 @command("stop", examples=("remora hub stop", "remora hub stop --root ~/src/shop"))
-def stop(options: Options) -> int:
+@target_options
+def stop(options: Options, target: "HubTarget") -> int:
     """Stop the project's daemon and wait until it has exited.
 
     The database is kept. If no daemon is running, this command does nothing and exits with 0.
@@ -75,7 +82,7 @@ def stop(options: Options) -> int:
     from remora.hub.process import control
     from remora.usecases.hub.target import hub_paths_of
 
-    places = hub_paths_of(invocation_of(options))
+    places = hub_paths_of(invocation_of(options), target)
     pid = control.stop(places)
     text = "no daemon was running" if pid is None else f"stopped (process {pid})"
     emit(options, _document(control.status(places)), [text])
@@ -83,7 +90,8 @@ def stop(options: Options) -> int:
 
 
 @command("status", examples=("remora hub status", "remora hub status --json"))
-def status(options: Options) -> int:
+@target_options
+def status(options: Options, target: "HubTarget") -> int:
     """Show the state of the daemon and its watcher, and the size of the index.
 
     If no daemon is running, the numbers are read from the database.
@@ -93,7 +101,7 @@ def status(options: Options) -> int:
     from remora.usecases.hub.target import hub_paths_of
 
     invocation = invocation_of(options)
-    places = hub_paths_of(invocation)
+    places = hub_paths_of(invocation, target)
     status = control.status(places)
     _print_status(options, places, status)
     try:

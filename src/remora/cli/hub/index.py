@@ -7,10 +7,12 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, fit_line
 from remora.cli.app.project_context import invocation_of
 from remora.cli.app.working import progress_bar
+from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.usecases.hub.index import Indexed
+    from remora.usecases.hub.target import HubTarget
 
 _MAX_SHOWN = 20
 
@@ -22,7 +24,8 @@ _MAX_SHOWN = 20
         "remora hub index --root ~/src/shop --json",
     ),
 )
-def index(options: Options) -> int:
+@target_options
+def index(options: Options, target: "HubTarget") -> int:
     """Update the index: check all files, and read those that have changed.
 
     If a daemon is running, it updates the index, because only one process can write to the
@@ -32,7 +35,7 @@ def index(options: Options) -> int:
     from remora.usecases.hub.index import index_hub
 
     with progress_bar(options, "files") as progress:
-        made = index_hub(invocation_of(options), progress)
+        made = index_hub(invocation_of(options), target, progress)
     emit(options, _document(made), _summary(made))
     return 0
 

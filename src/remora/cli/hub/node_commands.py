@@ -19,6 +19,7 @@ from remora.cli.app.output import (
 )
 from remora.cli.app.project_context import invocation_of
 from remora.cli.app.working import progress_bar, working
+from remora.cli.hub.hub_options import target_options
 from remora.errors import OutsideError, UsageError
 from remora.text import count, escape_line
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from remora.cli.hub.node_view import Link, NodeNotes
     from remora.hub.node import AnsweredNode
     from remora.hub.sources.node_lookup import FoundNode
+    from remora.usecases.hub.target import HubTarget
 
 _DEPTH = click.IntRange(min=1)
 _LIMIT = click.IntRange(min=1, max=10_000)
@@ -46,7 +48,8 @@ def _depth_option(about: str) -> Callable[[_Command], _Command]:
     ),
 )
 @click.argument("node", metavar="NODE")
-def get(options: Options, node: str) -> int:
+@target_options
+def get(options: Options, node: str, target: "HubTarget") -> int:
     """Show a node's signature, location, links, tests and freshness.
 
     NODE is path:qualname, or just a path for a module. Paths are relative to the root or to the
@@ -58,7 +61,7 @@ def get(options: Options, node: str) -> int:
     from remora.cli.hub.node_queries import hub_query
     from remora.cli.hub.node_view import node_page
 
-    with hub_query(options) as hub:
+    with hub_query(options, target) as hub:
         meant = hub.find(node)
         found = hub.node(meant.key)
         _note_other_definitions(options, meant)
@@ -77,7 +80,8 @@ def get(options: Options, node: str) -> int:
 )
 @click.argument("node", metavar="NODE")
 @_depth_option("Include callers of callers, up to N steps. [default: 1]")
-def callers(options: Options, node: str, depth: int) -> int:
+@target_options
+def callers(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     """Show the callers of a node.
 
     Each link has a tier that indicates how certain it is: exact (explicit in the source), inferred
@@ -85,7 +89,7 @@ def callers(options: Options, node: str, depth: int) -> int:
     or possible (one of several inferred alternatives). Calls by
     `getattr`, or through values that are only known at run time, may be missing.
     """
-    return _print_links(options, "callers", node, depth)
+    return _print_links(options, target, "callers", node, depth)
 
 
 @command(
@@ -94,12 +98,13 @@ def callers(options: Options, node: str, depth: int) -> int:
 )
 @click.argument("node", metavar="NODE")
 @_depth_option("Include callees of callees, up to N steps. [default: 1]")
-def callees(options: Options, node: str, depth: int) -> int:
+@target_options
+def callees(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     """Show what a node calls.
 
     Names outside the project start with ext:. `remora hub callers --help` explains the tiers.
     """
-    return _print_links(options, "callees", node, depth)
+    return _print_links(options, target, "callees", node, depth)
 
 
 @command(
@@ -111,7 +116,8 @@ def callees(options: Options, node: str, depth: int) -> int:
 @click.option(
     "--limit", type=_LIMIT, default=20, metavar="N", help="Maximum number of tests. [default: 20]"
 )
-def tests(options: Options, node: str, depth: int, limit: int) -> int:
+@target_options
+def tests(options: Options, node: str, depth: int, limit: int, target: "HubTarget") -> int:
     """Show the tests that exercise a node, as pytest IDs, the nearest first.
 
     `remora hub callers --help` explains the tiers. Tests with the tier covered are added from the
@@ -119,7 +125,7 @@ def tests(options: Options, node: str, depth: int, limit: int) -> int:
     line and may be empty. Use `xargs -r`, because pytest without an ID runs all tests. Exit with 3
     if the tests are unknown.
     """
-    return _print_links(options, "tests", node, depth, limit)
+    return _print_links(options, target, "tests", node, depth, limit)
 
 
 @command("search", examples=("remora hub search total", "remora hub search cart total --limit 5"))
@@ -127,11 +133,12 @@ def tests(options: Options, node: str, depth: int, limit: int) -> int:
 @click.option(
     "--limit", type=_LIMIT, default=50, metavar="N", help="Maximum number of nodes. [default: 50]"
 )
-def search(options: Options, query: tuple[str, ...], limit: int) -> int:
+@target_options
+def search(options: Options, query: tuple[str, ...], limit: int, target: "HubTarget") -> int:
     """Find nodes whose path or qualname contains every word of QUERY."""
     from remora.cli.hub.node_queries import hub_query
 
-    with hub_query(options) as hub:
+    with hub_query(options, target) as hub:
         found = hub.search(" ".join(query), limit)
     emit(options, found, _match_lines(found["nodes"], limit))
     return 0
@@ -159,7 +166,8 @@ def search(options: Options, query: tuple[str, ...], limit: int) -> int:
     "--budget", type=click.IntRange(200, 20_000), default=800, show_default=True, metavar="N",
     help="Tokens of the answer.",
 )  # fmt: skip
-def impact(
+@target_options
+def impact(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
     *,
     about: str,
@@ -167,6 +175,7 @@ def impact(
     diff: Path | None,
     runs: bool,
     budget: int,
+    target: "HubTarget",
 ) -> int:
     """Show what a change concerns, and which tests to run.
 
@@ -193,7 +202,7 @@ def impact(
         observer = HubObserver(
             note=partial(note, options), progress=partial(progress_bar, options, "files")
         )
-        found = find_impact(invocation_of(options), question, observer, tell)
+        found = find_impact(invocation_of(options), target, question, observer, tell)
     emit(options, found, impact_lines(found))
     return 1 if found["misfits"] or found.get("run", {}).get("failed") else 0
 
@@ -209,10 +218,12 @@ def _node_notes(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
     )
 
 
-def _print_links(options: Options, kind: str, name: str, depth: int, limit: int = 0) -> int:
+def _print_links(
+    options: Options, target: "HubTarget", kind: str, name: str, depth: int, limit: int = 0
+) -> int:
     from remora.cli.hub.node_queries import hub_query
 
-    with hub_query(options) as hub:
+    with hub_query(options, target) as hub:
         meant = hub.find(name)
         answer = hub.links(kind, meant.key, depth)
         if kind == "tests":

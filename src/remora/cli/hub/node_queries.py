@@ -19,6 +19,7 @@ from remora.hub.process.hub_paths import HubPaths
 from remora.hub.sources.node_lookup import FoundNode, answered
 from remora.ids import split_node_key, unescape_path
 from remora.usecases.hub.open_hub import HubObserver, open_hub
+from remora.usecases.hub.target import HubTarget
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,10 @@ class HubQuery:
 
 
 @contextmanager
-def hub_query(options: Options) -> Iterator[HubQuery]:
+def hub_query(options: Options, target: HubTarget) -> Iterator[HubQuery]:
     """Open the project's Hub. If there is neither a daemon nor an index, build the index first."""
     caller = invocation_of(options)
     progress = partial(progress_bar, options, "files")
     observer = HubObserver(note=partial(note, options), progress=progress)
-    with open_hub(caller, observer) as hub, asyncio.Runner() as runner:
+    with open_hub(caller, target, observer) as hub, asyncio.Runner() as runner:
         yield HubQuery(hub.client, runner, hub.places, hub.folder)

@@ -41,7 +41,7 @@ def read_addresses(path: Path) -> Addresses | None:
 def sockets_of(places: HubPaths) -> tuple[Path, ...]:
     """Return the sockets at which a daemon may listen, the most likely first.
 
-    A daemon that was started with another runtime folder has written its own.
+    A daemon that was started with another `--socket` has written its own.
     """
     found = read_addresses(places.addresses)
     own = () if found is None else (Path(found.socket),)

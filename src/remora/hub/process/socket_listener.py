@@ -77,7 +77,7 @@ def _private_folder(folder: Path) -> None:
     # checked last: in a shared folder, another user may have created it first
     if folder.lstat().st_uid not in (os.geteuid(), 0):
         raise OutsideError(
-            f"{folder} belongs to another user", hint="choose another folder with XDG_RUNTIME_DIR"
+            f"{folder} belongs to another user", hint="choose another folder with --socket"
         )
 
 
@@ -104,8 +104,7 @@ def _lock_socket(path: Path) -> int:
         except BlockingIOError:
             os.close(lock)
             raise OutsideError(
-                f"another process is listening on {path}",
-                hint="choose another folder with XDG_RUNTIME_DIR",
+                f"another process is listening on {path}", hint="choose another path with --socket"
             ) from None
         os.close(lock)
 
@@ -118,8 +117,7 @@ def _check_empty(lock: int, path: Path) -> None:
     if os.fstat(lock).st_size > 0:
         os.close(lock)
         raise OutsideError(
-            f"{_lock_path(path)} is not a Hub lock file",
-            hint="choose another folder with XDG_RUNTIME_DIR",
+            f"{_lock_path(path)} is not a Hub lock file", hint="choose another path with --socket"
         )
 
 
@@ -131,8 +129,7 @@ def _bind_socket(path: Path) -> socket.socket:
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise OutsideError(
-                f"{path} exists and is not a socket",
-                hint="choose another folder with XDG_RUNTIME_DIR",
+                f"{path} exists and is not a socket", hint="choose another path with --socket"
             )
         _check_dead(path)
         path.unlink()
@@ -156,5 +153,5 @@ def _check_dead(path: Path) -> None:
         except (ConnectionRefusedError, FileNotFoundError):
             return
     raise OutsideError(
-        f"another process is listening on {path}", hint="choose another folder with XDG_RUNTIME_DIR"
+        f"another process is listening on {path}", hint="choose another path with --socket"
     )

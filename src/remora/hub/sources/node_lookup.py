@@ -137,7 +137,8 @@ def no_answer_error() -> OutsideError:
     return OutsideError(
         "no daemon is running and there is no index",
         hint="a full `path:qualname` works without an index; `remora hub "
-        "status` shows the path of the index",
+        "status` shows the path of the "
+        "index, and `--db FILE` changes it",
     )
 
 

@@ -59,15 +59,13 @@ class OwnerLock:
         status = os.fstat(self._file)
         if not stat.S_ISREG(status.st_mode):
             raise OutsideError(
-                f"{self._path} is not a regular file",
-                hint="choose another folder with XDG_CACHE_HOME",
+                f"{self._path} is not a regular file", hint="choose another database with --db"
             )
         self._acquire()
         written = os.pread(self._file, _LONGEST, 0)
         if written and not _OURS.fullmatch(written):
             raise OutsideError(
-                f"{self._path} is not a Hub lock file",
-                hint="choose another folder with XDG_CACHE_HOME",
+                f"{self._path} is not a Hub lock file", hint="choose another database with --db"
             )
         os.fchmod(self._file, 0o600)
         os.ftruncate(self._file, 0)

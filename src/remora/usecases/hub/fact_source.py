@@ -16,6 +16,7 @@ from remora.hub.file_limits import FileRules
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.memory.hub_facts import constructor_of
 from remora.runs.project import Project
+from remora.usecases.hub.target import HubTarget
 
 TURN_S = 0.25
 """Maximum seconds that a turn waits for facts: a small part of the model's time."""
@@ -147,4 +148,4 @@ def _index(invocation: Invocation) -> None:
     from remora.usecases.hub.index import index_hub  # imports the analysis
 
     with suppress(Exception):  # without an index, callers are unknown
-        index_hub(invocation, lambda _done, _total: None)
+        index_hub(invocation, HubTarget(), lambda _done, _total: None)

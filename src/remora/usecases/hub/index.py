@@ -26,7 +26,7 @@ from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import read_snapshot
 from remora.tools.host.ruff.newer_syntax import newer_syntax
-from remora.usecases.hub.target import Progress, hub_paths_of
+from remora.usecases.hub.target import HubTarget, Progress, hub_paths_of
 
 _AT_ONCE = 100
 """Files of a batch (decision: progress is shown after each)."""
@@ -55,10 +55,10 @@ class Indexed(NamedTuple):
     """The process ID of the daemon that updated the index, or None if this process did."""
 
 
-def index_hub(invocation: Invocation, progress: Progress) -> Indexed:
+def index_hub(invocation: Invocation, target: HubTarget, progress: Progress) -> Indexed:
     """Index all changed files. Raises OutsideError, DiskError or HubLocked."""
     began = time.monotonic()
-    places = hub_paths_of(invocation)
+    places = hub_paths_of(invocation, target)
     writer = _open_when_free(places, lambda: control.running(places))
     if isinstance(writer, int):
         changed = _wait_for_daemon(places)

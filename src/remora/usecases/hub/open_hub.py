@@ -16,7 +16,7 @@ from remora.hub.lookup.not_found import unknown_node
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import tune_gc
-from remora.usecases.hub.target import Progress, hub_paths_of
+from remora.usecases.hub.target import HubTarget, Progress, hub_paths_of
 
 _TIMEOUT_S = 120.0
 """Seconds to wait for the daemon (decision: its first scan of a large project takes less)."""
@@ -42,22 +42,25 @@ class OpenedHub:
 
 
 @contextmanager
-def open_hub(invocation: Invocation, observer: HubObserver) -> Iterator[OpenedHub]:
+def open_hub(
+    invocation: Invocation, target: HubTarget, observer: HubObserver
+) -> Iterator[OpenedHub]:
     """Open the project's Hub. If there is neither a daemon nor an index, build the index first.
 
     Raises ConfigError if the configuration is invalid. A failure to build the index is only noted,
     because files can be read without it.
     """
-    places = hub_paths_of(invocation)
+    places = hub_paths_of(invocation, target)
     files = cache(partial(_file_rules, invocation, places))
     if control.running(places) is not None:
         _wait_for_daemon(observer, places)
     else:
         files()  # an invalid configuration is an error; a daemon has read it already
-        _make_index(observer, invocation, places)
+        _make_index(observer, invocation, target, places)
     tune_gc()
     client = HubClient(
         places.root,
+        socket_path=target.socket,
         places=places,
         deadline=_TIMEOUT_S,
         files=files,
@@ -84,7 +87,9 @@ def _wait_for_daemon(observer: HubObserver, places: HubPaths) -> None:
         time.sleep(_POLL_S)
 
 
-def _make_index(observer: HubObserver, invocation: Invocation, places: HubPaths) -> None:
+def _make_index(
+    observer: HubObserver, invocation: Invocation, target: HubTarget, places: HubPaths
+) -> None:
     """Build the index if it is missing, damaged, interrupted or from an earlier version."""
     from remora.hub.store.reader import read_snapshot  # imports the database code
     from remora.usecases.hub.index import index_hub, is_indexed  # imports the analysis
@@ -97,7 +102,7 @@ def _make_index(observer: HubObserver, invocation: Invocation, places: HubPaths)
     observer.note(f"{lacks}: building it; `remora hub start` keeps it up to date")
     try:
         with observer.progress() as progress:
-            index_hub(invocation, progress)
+            index_hub(invocation, target, progress)
     except OutsideError as error:  # the requested file can still be read
         observer.note(f"{error.message}: continuing without an index")
 
@@ -126,7 +131,7 @@ class SharedHub:
             self._opening = loop.run_in_executor(
                 None,
                 self._open.enter_context,
-                open_hub(self._invocation, self._observer),
+                open_hub(self._invocation, HubTarget(), self._observer),
             )
         return await asyncio.shield(self._opening)
 

@@ -29,7 +29,7 @@ from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.watcher import open_watcher
 from remora.usecases.hub.index import store_when_free
 from remora.usecases.hub.start_daemon import READY
-from remora.usecases.hub.target import hub_http_address, hub_paths_of
+from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
 
 MAX_BYTES = 1 << 20
 """Maximum bytes of the log file; one older file is kept."""
@@ -44,7 +44,7 @@ _SWITCH_S = 0.001
 
 def run_hub(
     invocation: Invocation,
-    http: str | None,
+    target: HubTarget,
     *,
     ready: Callable[[StatusResult], None],
     log_file: bool,
@@ -54,8 +54,8 @@ def run_hub(
     Returns False if a daemon is already running. If the daemon needs a restart, this process is
     replaced by a new daemon. Raises OutsideError or ConfigError.
     """
-    places = hub_paths_of(invocation)
-    settings, config = _settings(invocation, places, http)
+    places = hub_paths_of(invocation, target)
+    settings, config = _settings(invocation, places, target)
     try:
         ownership = OwnerLock(places.lock)
     except HubLocked:
@@ -93,7 +93,7 @@ def _open_parts(places: HubPaths, config: Config) -> DaemonParts:
 
 
 def _settings(
-    invocation: Invocation, places: HubPaths, http: str | None
+    invocation: Invocation, places: HubPaths, target: HubTarget
 ) -> tuple[DaemonSettings, Config]:
     config = open_config(invocation, places.root)
     quiet_s = _seconds(invocation, _QUIET)
@@ -101,7 +101,7 @@ def _settings(
         sweep_seconds=config.hub.sweep_seconds,
         idle_stop_minutes=config.hub.idle_stop_minutes,
         memory_mb=config.hub.memory_mb,
-        http=hub_http_address(http),
+        http=hub_http_address(target),
         environment=environment(invocation.environ),
         restarted=_seconds(invocation, _RESTARTED),
         quiet_s=QUIET_S if quiet_s is None else quiet_s,

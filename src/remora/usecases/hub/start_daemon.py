@@ -12,7 +12,7 @@ from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import FOLDER, command, detached, environment
 from remora.hub.protocol import StatusResult
-from remora.usecases.hub.target import hub_http_address, hub_paths_of
+from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
 
 _START_S = 60.0
 """Seconds for a start (decision: a loaded machine needs a few)."""
@@ -24,15 +24,15 @@ _MOST_STARTS = 3
 """Maximum attempts. A killed daemon may hold its lock for a moment, and a new one then gives up."""
 
 
-def start_hub(invocation: Invocation, http: str | None = None) -> StatusResult:
+def start_hub(invocation: Invocation, target: HubTarget) -> StatusResult:
     """Start a daemon in the background and return its status.
 
     If a daemon is already running, return its status instead. Raises OutsideError if the daemon
     does not start or does not answer.
     """
-    places = hub_paths_of(invocation)
+    places = hub_paths_of(invocation, target)
     open_config(invocation, places.root)
-    hub_http_address(http)
+    hub_http_address(target)
     until = time.monotonic() + _START_S
     started = 0
     while time.monotonic() < until:
@@ -42,16 +42,16 @@ def start_hub(invocation: Invocation, http: str | None = None) -> StatusResult:
         if control.running(places) is None:
             if started == _MOST_STARTS:
                 break
-            _spawn(invocation, places, http)
+            _spawn(invocation, places, target)
             started += 1
             continue
         time.sleep(_LOOK_S)
     raise OutsideError("the daemon is not responding", hint=_where_to_look(places))
 
 
-def _spawn(invocation: Invocation, places: HubPaths, http: str | None) -> None:
+def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
     """Start the process, and wait until it is ready or fails."""
-    words = command("remora.cli.main:main", *_words(invocation, places, http))
+    words = command("remora.cli.main:main", *_words(invocation, places, target))
     process = subprocess.Popen(
         detached(words),
         cwd=FOLDER,
@@ -76,12 +76,15 @@ def _spawn(invocation: Invocation, places: HubPaths, http: str | None) -> None:
         raise _failed(output, places)
 
 
-def _words(invocation: Invocation, places: HubPaths, http: str | None) -> list[str]:
+def _words(invocation: Invocation, places: HubPaths, target: HubTarget) -> list[str]:
     words = ["hub", "start", "--foreground", "--detached", "--json", "--root", str(places.root)]
+    words += ["--socket", str(places.socket)]
+    if target.db is not None:
+        words += ["--db", str(places.db)]
     if invocation.config_file is not None:
         words += ["--config", str((invocation.folder / invocation.config_file).absolute())]
-    if http is not None:
-        words += ["--http", http]
+    if target.http is not None:
+        words += ["--http", target.http]
     return words
 
 
