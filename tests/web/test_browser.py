@@ -58,7 +58,7 @@ def test_from_the_link_to_the_cause(browser: Browser, link: str, failed: Planted
         page.locator(".runs a").first.click()
         page.get_by_role("link", name="src/price.py:total", exact=True).click()
         expect(page.locator(".sentence")).to_contain_text("The summary of check at turn 1 lost")
-        expect(page.locator("#badge .badge.good")).to_contain_text("anchored in its run")
+        expect(page.locator("#badge .badge.good")).to_contain_text("against its run")
         page.get_by_role("link", name="1", exact=True).click()
         expect(page.locator("#t1")).to_be_focused()
         expect(page.locator("#t1 p.lost")).to_contain_text("The packet did not say this")

@@ -43,7 +43,6 @@ _STATES = (
     *("success", "partial", "conflict", "accepted", "taken_out"),
 )
 """States that have a colour in `static/page.css`."""
-_RUN = re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{6}\b")
 _CODE, _NODE = re.compile(r"\b[A-Z]+\d+\b"), re.compile(r"[\w./-]+\.pyi?(:[\w.]*\w)?")
 _LINK = r'<a href="?name=\g<0>">\g<0></a>'
 _TAGS = {"keyword": "b", "string": "i", "comment": "i"}
@@ -91,7 +90,6 @@ def templates() -> Environment:
         "line": visible_line,
         "diff_html": diff_html,
         "with_code": with_code,
-        "with_runs": _with_runs,
         "find_link": find_link,
         "command": Markup("<code>{}</code> <button data-copy>Copy</button>").format,
         "with_links": lambda text: Markup(_NODE.sub(_LINK, str(with_code(text)))),  # noqa: S704 (escaped)
@@ -181,11 +179,6 @@ def diff_html(diff: str, before: bytes = b"") -> Markup:
         span = Markup('<span class="{}" data-old="{}" data-new="{}">{}</span>')
         html.append(span.format(line.kind, *numbers, _diff_line(line) or " "))
     return Markup("").join(html)
-
-
-def _with_runs(text: str) -> Markup:
-    """Return a text as HTML with links to the runs that it names."""
-    return Markup(_RUN.sub(r'<a href="/runs/\g<0>">\g<0></a>', str(with_code(text))))  # noqa: S704 (escaped)
 
 
 @pass_context

@@ -3,10 +3,10 @@
 The verdicts are those of `remora review`, and are recorded with the surface `web`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import Conflict, RemoraError, UsageError
-from remora.ids import display_name
+from remora.ids import display_name, file_of_key
 from remora.memory.events import Review
 from remora.runs.project import Project
 from remora.runs.records.hunk_groups import labelled_hunks
@@ -25,7 +25,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.report.job_texts import done_summary, why_not_judged
 from remora.runs.review.accepted_changes import Announce, Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
-from remora.runs.review.pending import GroupBy, pending_changes
+from remora.runs.review.pending import pending_changes
 from remora.runs.review.ready_changes import ready_change
 from remora.statuses import DECIDED
 from remora.text import count, some_of
@@ -46,8 +46,6 @@ _MOST = 50
 """Change sets of a page."""
 _MOST_LINES = 100
 """Lines around a hunk that are sent at a time."""
-_FIRST_HUNKS = 12
-"""Hunks after which change sets are loaded when they are near the screen, which holds four."""
 Form = Mapping[str, Sequence[str]]
 """The values of each field."""
 
@@ -98,23 +96,6 @@ class ShownChange(NamedTuple):
     others: Sequence[JobView] = ()
     """The accepted change sets that caused the conflicts."""
 
-    @property
-    def is_later(self) -> bool:
-        """True if its hunks are loaded when they are near the screen."""
-        return not (self.groups or self.problem)
-
-
-class ShownGroup(NamedTuple):
-    """Change sets that belong together, and the name of their group."""
-
-    name: str
-    changes: list[ShownChange]
-
-    @property
-    def folder(self) -> str:
-        """The folder of a group that is named like a file."""
-        return self.name.rpartition("/")[0]
-
 
 def review_page(
     invocation: Invocation, session: Session, queue: VerdictQueue, request: Request
@@ -125,24 +106,21 @@ def review_page(
     return this change set alone. The page loads it from there if it is not one of the first.
     """
     project, run = open_project(invocation), request.path_params["run"]
-    by, only = _group_by(request.query_params.get("by", "file")), request.query_params.get("only")
+    only = request.query_params.get("only")
     judged, done = queue.of_run(run)  # before the run is read, which has what they recorded
     messages = [(verdict.agents, queue.take(verdict)) for verdict in done if only is None]
     view = read_run(project, read_own_record(project, run))
-    pending = pending_changes(view, by)
-    shown = pending[:_MOST] if only is None else [p for p in pending if p[1].agent_id == only]
-    opened = {only, *(outcome.agent for _, outcome in messages)}
+    pending = [job for _, job in pending_changes(view, "file")]
+    shown = pending[:_MOST] if only is None else [job for job in pending if job.agent_id == only]
+    opened = {job.agent_id for job in shown[:1]} | {outcome.agent for _, outcome in messages}
     decided = _decided(view)
     return page(
         "review.html",
         view=view,
-        by=by,
-        choices=get_args(GroupBy),
-        pending=len(pending),
-        shown=len(shown),
         only=only,
-        agents=[job.agent_id for _, job in pending],
-        groups=_groups(project, view, shown, opened),
+        agents=[job.agent_id for job in pending],
+        folder_of={job.agent_id: file_of_key(job.node_id).rpartition("/")[0] for job in shown},
+        changes=[_shown(project, view, job, is_open=job.agent_id in opened) for job in shown],
         decided=[(job, review.surface, _part(job)) for job, review in decided if only is None],
         last=[job for job, _ in decided if messages and job.agent_id in messages[-1][0]],
         hunks_text=hunks_text,
@@ -189,8 +167,7 @@ async def decide(
     place = first_value(form, "next")
     if await verdict.finish_soon() and verdict.result.exception() is None:
         place = verdict.result.result().agent
-    by = _group_by(first_value(form, "by"))
-    return RedirectResponse(f"/runs/{quote(run)}/review?by={by}#{quote(place, safe='')}", 303)
+    return RedirectResponse(f"/runs/{quote(run)}/review#{quote(place, safe='')}", 303)
 
 
 def _carry_out(invocation: Invocation, run: str, form: Form, announce: Announce) -> Outcome:
@@ -249,11 +226,7 @@ def _accept(project: Project, run: str, form: Form, options: Mapping[str, Any]) 
         done = accept_part.accept_hunks(run, agent, chosen, root=project, **options)
         rest = None if done.conflicts else verdicts.reject(run, agent, root=project)
         return done if rest is None else replace(done, view=rest.view)
-    return verdicts.accept(run, agent, root=project, **options)
-
-
-def _accept_group(project: Project, run: str, form: Form, options: Mapping[str, Any]) -> Verdicts:
-    """Accept the change sets that the page showed, not others that are pending since."""
+    # the change sets that the page showed, not others that are pending since
     return verdicts.accept(run, *form.get("agent", ()), root=project, **options)
 
 
@@ -268,29 +241,9 @@ def _undo(project: Project, run: str, form: Form, _: object) -> Verdicts:
 
 _VERBS: dict[str, Callable[[Project, str, Form, Mapping[str, Any]], Verdicts]] = {
     "accept": _accept,
-    "accept_group": _accept_group,
     "reject": _reject,
     "undo": _undo,
 }
-
-
-def _groups(
-    project: Project,
-    view: RunView,
-    shown: Sequence[tuple[str, JobView]],
-    opened: Collection[str | None],
-) -> list[ShownGroup]:
-    """Return change sets in their groups. Only the first and those that are `opened` have hunks."""
-    found: list[ShownGroup] = []
-    hunks = 0
-    for group, job in shown:
-        if not found or found[-1].name != group:
-            found.append(ShownGroup(group, []))
-        is_open = hunks < _FIRST_HUNKS or job.agent_id in opened
-        change = _shown(project, view, job, is_open=is_open)
-        hunks += change.of
-        found[-1].changes.append(change)
-    return found
 
 
 def _shown(project: Project, view: RunView, job: JobView, *, is_open: bool) -> ShownChange:
@@ -322,15 +275,11 @@ def _part(job: JobView) -> str:
 
 def _decided(view: RunView) -> list[tuple[JobView, Review]]:
     """Return the change sets whose verdict can be undone, with it, the last verdict first."""
-    reviews = (typed_payload(event) for event in view.record.events if event.type == Review.type)
-    verdicts_at = enumerate(review for review in reviews if isinstance(review, Review))
-    last = {review.agent_id: (place, review) for place, review in verdicts_at}
-    verdicts = (job for job in view.jobs if job.review.verdict and job.agent_id in last)
-    found = [job for job in verdicts if job.review.state in DECIDED or job.review.left]
-    found.sort(key=lambda job: -last[job.agent_id][0])
-    return [(job, last[job.agent_id][1]) for job in found]
-
-
-def _group_by(name: str) -> GroupBy:
-    found: GroupBy = next((known for known in get_args(GroupBy) if known == name), "file")
-    return found
+    reviews = [typed_payload(event) for event in view.record.events if event.type == Review.type]
+    verdicts = (job for job in view.jobs if job.review.verdict)
+    jobs = {job.agent_id: job for job in verdicts if job.review.state in DECIDED or job.review.left}
+    return [
+        (jobs.pop(review.agent_id), review)
+        for review in reversed(reviews)
+        if isinstance(review, Review) and review.agent_id in jobs
+    ]

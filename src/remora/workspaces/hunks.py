@@ -47,12 +47,10 @@ def hunk_count(patches: Sequence[FilePatch]) -> int:
 def changed_lines(patches: Sequence[FilePatch]) -> tuple[int, int]:
     """Return the numbers of lines that a change set adds and deletes."""
     parts = [
-        (len(split_lines(patch.theirs or b"")), len(split_lines(patch.base or b"")))
-        if hunk is None
-        else (len(hunk.lines), hunk.end - hunk.start)
+        hunk or Hunk(0, len(split_lines(patch.base or b"")), (*split_lines(patch.theirs or b""),))
         for patch, hunk in divided(patches)
     ]
-    return sum(added for added, _ in parts), sum(deleted for _, deleted in parts)
+    return sum(len(hunk.lines) for hunk in parts), sum(hunk.end - hunk.start for hunk in parts)
 
 
 def separate_hunks(hunks: Sequence[ChangeHunk]) -> list[list[ChangeHunk]]:

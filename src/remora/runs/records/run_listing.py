@@ -36,8 +36,6 @@ from remora.trace.read.reader import (
 )
 from remora.trace.trace_folder import TraceFolder, stream_id
 
-_MOST_NAMES = 3
-"""Nodes or folders that are named (decision)."""
 _NEWEST = 3
 """Runs that are read for the time of the gates."""
 _NOT_COUNTED: dict[str, Any] = dict.fromkeys(
@@ -110,12 +108,12 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def place_text(nodes: Sequence[tuple[str, str]]) -> str:
     """Return the names of up to three nodes, given with their files, or else of their folders."""
-    if len(nodes) <= _MOST_NAMES:
+    if len(nodes) <= 3:
         return ", ".join(display_name(key) for key, _ in nodes)
     files, common = dict.fromkeys(path for _, path in nodes), ""
     with suppress(ValueError):  # an untrusted record has others
         common = commonpath(files)
-    return common or some_of([*dict.fromkeys(path.split("/")[0] for path in files)], _MOST_NAMES)
+    return common or some_of([*dict.fromkeys(path.split("/")[0] for path in files)], 3)
 
 
 def list_run_lines(folder: TraceFolder, some: slice | None = None) -> list[RunLine]:

@@ -35,10 +35,10 @@ async function fill(box) {
     const nodes = await load(address);
     const same = box.id && nodes.getElementById(box.id); // in a page of its own
     if (box.id && !same) throw new Error("load this page again");
-    const end = box.getBoundingClientRect().bottom;
+    const { top, bottom } = box.getBoundingClientRect();
     box.replaceChildren(stays, ...(same || nodes).childNodes);
     watch(box);
-    if (same && end < innerHeight / 2) scrollBy(0, box.getBoundingClientRect().bottom - end); // what is read stays
+    if (same && top < 0 && bottom < innerHeight / 2) scrollBy(0, box.getBoundingClientRect().bottom - bottom); // what is read stays
   } catch (error) {
     box.dataset.part = address;
     box.replaceChildren(stays, problem(`This cannot be shown: ${error.message}`));
@@ -110,8 +110,7 @@ export function follow(address, status, handlers) {
 // what is near the screen, one after the other for each kind of element
 const filled = {};
 const near = new IntersectionObserver((parts) => {
-  for (const { target, isIntersecting } of parts) {
-    if (!isIntersecting) continue;
+  for (const { target } of parts.filter((part) => part.isIntersecting)) {
     near.unobserve(target);
     filled[target.tagName] = Promise.resolve(filled[target.tagName]).then(() => fill(target));
   }
@@ -122,7 +121,7 @@ function watch(root) {
   for (const part of root.querySelectorAll("[data-part]:not(details, .more a)")) near.observe(part);
   root.dispatchEvent(new Event("shown", { bubbles: true }));
 }
-watch(document);
+document.addEventListener("DOMContentLoaded", () => watch(document)); // after the other modules
 
 /** Show what a verdict or a judgement says until it has ended. */
 const working = document.getElementById("working");

@@ -151,7 +151,6 @@ function addContext(box, isUp) {
 function addContexts({ target }) {
   for (const box of target.querySelectorAll(".hunk-lines")) [true, false].forEach((isUp) => addContext(box, isUp));
 }
-addContexts({ target: document });
 document.addEventListener("shown", addContexts);
 
 /** Verification may take a while: say so, and take no second verdict. */
