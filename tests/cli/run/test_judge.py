@@ -372,7 +372,7 @@ def test_values_of_tests_contradict_an_annotation(
     write(shop, {"shop.py": SHOP + ANNOTATED, "tests/test_shop.py": tests})
     found = user("judge", "--json", cwd=shop).document
     said = [problem["message"] for problem in found["problems"] if problem["code"] == "values"]
-    assert said == ["label(name: str) is given int (values in tests)"] * remarks
+    assert said == ["label(name: str) is given int (annotations of values in tests)"] * remarks
 
 
 @pytest.mark.slow

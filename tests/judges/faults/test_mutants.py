@@ -111,23 +111,14 @@ def f(a, b=K, c=-1):
     assert ignored.function.startswith(head)
 
 
-def test_faults_of_a_nested_function_count_if_it_is_returned() -> None:
-    code = (
-        "def f(a):\n    def inner(row):\n        'Add.'\n        row[a] += row[0]\n    return {}\n"
-    )
-    found = {
-        result: [m.what for m in mutants(code.format(result).encode(), "f")]
-        for result in ("inner", "inner(a)")
-    }
-    assert found == {
-        "inner": [
-            "`row[a] += row[0]` was removed",
-            "`0` became `1`",
-            "`0` became `-1`",
-            "it returns None",
-        ],
-        "inner(a)": ["it returns None"],
-    }
+def test_faults_of_a_nested_function_count() -> None:
+    code = "def f(a):\n    def inner(row):\n        'Add.'\n        row[a] += row[0]\n    return g(inner)\n"
+    assert [m.what for m in mutants(code.encode(), "f")] == [
+        "`row[a] += row[0]` was removed",
+        "`0` became `1`",
+        "`0` became `-1`",
+        "it returns None",
+    ]
 
 
 def test_a_method_by_its_qualname() -> None:

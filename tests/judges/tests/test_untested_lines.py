@@ -223,3 +223,39 @@ def test_what_was_there_and_what_another_platform_runs_gets_no_remark(
     assert not said.findings
     (left,) = said.unjudged
     assert (left.what.rpartition(" ")[2], left.why) == ("locked", FOREIGN)
+
+
+@pytest.mark.slow
+def test_a_remark_says_which_fault_survives_in_which_line(
+    tmp_path: Path, plain_python: ProjectPython
+) -> None:
+    """Many that survive in one line do not hide those of the next one, nor those of a nested function."""
+    need(2)
+    code = """\
+def limited(text, low=0, high=9, *, a=0, b=0, c=0):
+    def number():
+        print(a, b, c)
+        if int(text) < low:
+            raise ValueError(text)
+        if int(text) > high:
+            raise ValueError(text)
+        return int(text)
+
+    return number()
+"""
+    test = """\
+import pytest, shop
+
+
+def test_limits():
+    assert shop.limited("7", 5, 8) == 7
+    for text in ("3", "9"):
+        with pytest.raises(ValueError):
+            shop.limited(text, 5, 8)
+"""
+    said = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test})
+    assert [item.message for item in said.findings] == [
+        "no test notices if the argument a was ignored, nor if `print(a, b, c)` was removed on line"
+        " 3, nor if `int(text) < low` became `int(text) <= low` on line 4, nor if `int(text) > high`"
+        " became `int(text) >= high` on line 6"
+    ]

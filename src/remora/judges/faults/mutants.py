@@ -175,26 +175,18 @@ def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     """Return the function and the nodes in its body, in source order.
 
     The docstring is skipped, and so are types, what only another platform runs, and everything inside
-    f-strings, `raise` statements and nested definitions, except for functions that the function
-    returns.
+    f-strings, `raise` statements, lambdas and nested classes.
     """
     found: list[ast.AST] = [function]
     foreign = foreign_lines(function.body)
     waiting: list[ast.AST] = list(reversed(without_docstring(function.body)))
-    returned = {
-        node.value.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)
-    }
     while waiting:
         node = waiting.pop()
         if getattr(node, "lineno", 0) not in foreign:
             found.append(node)
-        if isinstance(node, FunctionNode) and node.name in returned:
+        if isinstance(node, FunctionNode):
             waiting.extend(reversed(without_docstring(node.body)))
-        elif not isinstance(
-            node, FunctionNode | ast.ClassDef | ast.Lambda | ast.JoinedStr | ast.Raise
-        ):
+        elif not isinstance(node, ast.ClassDef | ast.Lambda | ast.JoinedStr | ast.Raise):
             waiting.extend(reversed(_parts(node)))
     return found
 

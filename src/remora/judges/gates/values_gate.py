@@ -62,7 +62,7 @@ class ValuesGate:
     @property
     def gate(self) -> Gate:
         """The gate, whose label names what it compares."""
-        return Gate(VALUES_GATE, "values in tests", self.measure, runs_code=True)
+        return Gate(VALUES_GATE, "annotations of values in tests", self.measure, runs_code=True)
 
     def measure(self, folder: Path, seconds: float, tests: tuple[str, ...]) -> Levels:
         """Return the values that the annotations written in a folder do not accept.

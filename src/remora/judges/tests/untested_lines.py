@@ -36,7 +36,7 @@ from remora.judges.runner.orders import fault_order, probe_of, run_orders, test_
 from remora.judges.runner.parent import Order
 from remora.judges.tests.tested_names import NodesWithTests
 from remora.judges.tests.written_test import changed_tests
-from remora.text import count, plural, some_of
+from remora.text import count, some_of
 
 UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
@@ -46,7 +46,7 @@ FOREIGN = "only another platform runs the changed lines"
 _HIDDEN = "a decorator hides it, or it is not defined with this Python or on this platform"
 _RUNS_EARLY = "it runs when its file is imported, before a fault can be planted"
 _ENOUGH = 4
-"""Faults that no test notices, after which no more are tried (decision)."""
+"""Lines with a fault that no test notices, after which no more are tried (decision)."""
 _AT_ONCE = 6
 """Functions that are tried before time is looked at again (decision)."""
 _LONGEST_CALL = 60
@@ -213,7 +213,10 @@ def _subjects(change: Change) -> Iterator[_Subject]:
         if file.after is None or is_of_tests(path):
             continue
         lines = file.after.splitlines()
+        names = {node.qualname for node in file.changed_functions}
         for node in file.changed_functions:
+            if node.qualname.rpartition(".")[0] in names:
+                continue  # its faults are among those of the function around it
             known = _faults(file.before or b"", node.qualname)
             faults = [
                 fault
@@ -249,7 +252,8 @@ def _order(change: Change, subject: _Subject) -> Order | None:
     words = subject.file.path, content, subject.node.qualname, subject.tests
     faults = [fault.function for fault in subject.faults]
     order = fault_order(change.after, *words, faults)
-    return None if order is None else {**order, "enough": _ENOUGH}
+    places = [fault.line for fault in subject.faults]
+    return None if order is None else {**order, "enough": _ENOUGH, "places": places}
 
 
 def _unnoticed(
@@ -259,7 +263,7 @@ def _unnoticed(
     every: str,
     is_over: Callable[[], bool],
 ) -> Iterator[ReportedFinding]:
-    """Yield a finding if all tests pass with faults of a function, with the first one in words.
+    """Yield a finding if all tests pass with faults of a function, with the first one of each line.
 
     `every` says which tests ran.
 
@@ -275,11 +279,9 @@ def _unnoticed(
         alive = [DistinguishedFault(fault, "") for fault in survivors]
     first = {known.fault.line: known for known in reversed(alive)}
     if first:
-        line, *others = sorted(first)
-        fault, call = first[line]
+        (fault, call), *others = (first[line] for line in sorted(first))
         case = f"; a test with `{call}` would" if 0 < len(call) <= _LONGEST_CALL else ""
-        lines = f"{plural('line', len(others))} {some_of([*map(str, others)], _ENOUGH)}"
-        more = f", nor a fault on {lines}" if others else ""
+        more = "".join(f", nor if {other.what} on line {other.line}" for other, _ in others)
         said = f"{every} notices if {fault.what}{case}{more}"
         yield _finding(subject, fault, UNNOTICED, said)
 
