@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from remora.judges.calls.own_cases import arguments_of, with_arguments
 from remora.judges.calls.target_function import TargetFunction
 from remora.python_text import parse
 
+_IS_NUMBER = re.compile(r"\d{1,9}", re.ASCII).fullmatch
 _CHARACTERS = " aBz09-_./:,\n\té"
 _LARGEST = 1_000
 _SEED = 13
@@ -57,30 +59,39 @@ def boundary_calls(subject: TargetFunction, known: Sequence[CallInput]) -> list[
 
 
 def _vary(call: ast.Call, draw: random.Random) -> None:
-    """Replace literals in the arguments of a call."""
-    for argument in (*call.args, *call.keywords):
-        for node in ast.walk(argument):
-            if isinstance(node, ast.Constant) and draw.random() < 0.5:
-                node.value = _like(node.value, draw)
+    """Replace literals in the arguments of a call, some by a number that another one is or shows.
+
+    Only `limited("5", low=5)` tells `int(text) < low` and `int(text) <= low` apart.
+    """
+    parts = (node for argument in (*call.args, *call.keywords) for node in ast.walk(argument))
+    literals = [node for node in parts if isinstance(node, ast.Constant)]
+    numbers = [int(text) for node in literals if _IS_NUMBER(text := str(node.value))]
+    for node in literals:
+        if draw.random() < 0.5:
+            node.value = _like(node.value, draw, numbers)
 
 
-def _like(value: Any, draw: random.Random) -> Any:
+def _like(value: Any, draw: random.Random, numbers: Sequence[int]) -> Any:
     """Return a random value of the type of another one."""
     match value:
         case bool():
             return draw.random() < 0.5
         case int():
-            return draw.choice([0, 1, -1, value + 1, value - 1, draw.randint(-_LARGEST, _LARGEST)])
+            near = value + 1, value - 1, draw.randint(-_LARGEST, _LARGEST)
+            return draw.choice([0, 1, -1, *near, *numbers])
         case float():
             return draw.choice([0.0, -value, draw.uniform(-_LARGEST, _LARGEST)])
         case str():
-            return _text_like(value, draw)
+            return _text_like(value, draw, numbers)
         case bytes():
-            return _text_like(value.decode("latin-1"), draw).encode("latin-1", "replace")
+            text = _text_like(value.decode("latin-1"), draw, numbers)
+            return text.encode("latin-1", "replace")
     return value
 
 
-def _text_like(text: str, draw: random.Random) -> str:
+def _text_like(text: str, draw: random.Random, numbers: Sequence[int]) -> str:
+    if _IS_NUMBER(text) and draw.random() < 0.5:
+        return str(_like(int(text), draw, numbers))
     more = "".join(draw.choices(_CHARACTERS, k=draw.randint(1, 8)))
     cut = draw.randint(0, len(text))
     return draw.choice(["", text[:cut], text[cut:], text + more, more + text, text.upper(), more])
