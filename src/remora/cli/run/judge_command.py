@@ -91,8 +91,8 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     that cannot fail, repeat another test, assert only what their mocks return, or depend on where
     they run; changed lines that no test notices; docstrings that the change made wrong; and checks
     of the project that got worse. What could not be judged is named with the reason. The exit code
-    is 0 without remarks, 4 if moreover no test ran that reaches it, and 1 otherwise. Tests run in
-    isolation, in copies of the project; nothing is changed or recorded.
+    is 0 without remarks, even if the time was over first, 4 if moreover no test ran that reaches
+    it, and 1 otherwise. Tests run in isolation, in copies of the project; nothing is changed.
 
     --add-tests starts a run that adds the missing case to an existing test where a changed line
     has one that no test notices. `remora review` shows the changes, and `remora accept` writes them.
@@ -259,4 +259,8 @@ def _judgement_lines(found: "Judgement") -> Iterator[str]:
         yield f"no Python file is changed{since}"
     else:
         remarks = count(len(found.problems), "remark") if found.problems else "no remarks"
-        yield f"{remarks} on {files}{since}{known}"
+        late = " so far", ": not all was judged, no time was left (`--seconds` gives more)"
+        so_far, why = late if found.late else ("", "")
+        yield from wrap_text(
+            f"{remarks}{so_far} on {files}{since}{known}{why}", terminal_width(), "  "
+        )

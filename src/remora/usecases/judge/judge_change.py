@@ -71,6 +71,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What could not be judged, and why."""
     untested: str
     """Why no test could be run, although it was allowed, or an empty string."""
+    late: bool = False
+    """True if code was allowed to run, and the time was over before all was judged."""
     since: str
     """What your files were compared with, if nothing was named and they are as in HEAD."""
     seconds: float
@@ -199,6 +201,7 @@ def judge_change(
             unread=len(unread),
             problems=problems,
             unjudged=tuple(clean(remarks.unjudged)),
+            late=python is not None and any(isinstance(part, Late) for part in remarks.unjudged),
             untested=clean("".join(untested[:1] if chosen and not remarks.ran else ())),
             since=trees.since,
             seconds=round(time.monotonic() - begun, 1),
