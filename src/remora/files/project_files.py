@@ -70,12 +70,12 @@ def _from_git(root: Path) -> tuple[list[str], str | None]:
 
 def _names(root: Path, listing: bytes) -> list[str]:
     """Return tracked files, and untracked files not in virtual environments or `node_modules`."""
-    own = _Folders(lambda folder: not is_dependency_folder(root, folder))
+    own = own_folders(root)
     named = [(entry[:1], os.fsdecode(entry[2:])) for entry in listing.split(b"\0") if entry]
     return [path for tag, path in named if tag != b"?" or own.contain(path)]
 
 
-class _Folders:
+class Folders:
     """Folders that are accepted together with all folders above them."""
 
     def __init__(self, accepts: Callable[[str], bool]) -> None:
@@ -95,12 +95,17 @@ class _Folders:
         return are_accepted
 
 
+def own_folders(root: Path) -> Folders:
+    """Return the folders that are not in a virtual environment or in `node_modules`."""
+    return Folders(lambda folder: not is_dependency_folder(root, folder))
+
+
 class _Kinds:
     """Checks the types of files without following symbolic links in their paths."""
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
-        self._folders = _Folders(lambda folder: st.S_ISDIR(self._mode(folder)))
+        self._folders = Folders(lambda folder: st.S_ISDIR(self._mode(folder)))
 
     def why_not(self, path: str) -> str | None:
         """Return the reason to skip a path, or None for a regular file.

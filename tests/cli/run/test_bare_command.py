@@ -31,7 +31,8 @@ def test_remora_alone_names_the_command_that_has_a_result(
         (root / "ruff.toml").unlink()
         git(root, "commit", "-q", "--allow-empty", "-m", "more")
         git(root, "checkout", "-q", "-b", "work")
-    write(root, {"a.py": code + "# more\n"})
+    environment = {".venv/pyvenv.cfg": "home = /usr/bin\n", ".venv/lib/python3.11/dep.py": ""}
+    write(root, {"a.py": code + "# more\n"} | environment)
     if code == "import os\n":
         assert poor("analyze", "-o", "lint", cwd=root).code == 0
         assert poor(cwd=root).out == "1 change to review; next: `remora review`\n"

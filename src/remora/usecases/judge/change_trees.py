@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_output
-from remora.files.project_files import ProjectFiles, is_private, project_files
+from remora.files.project_files import ProjectFiles, is_private, own_folders, project_files
 from remora.judges.judged_change import ChangedFile
 from remora.rmtree import temporary_folder, try_remove_tree
 from remora.runs.planning.changed_nodes import commit_of
@@ -95,7 +95,12 @@ def unnamed_change(root: Path) -> UnnamedChange:
     words = "status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all -- ."
     with suppress(OutsideError):
         lines = git_output(root, *words.split()).decode(errors="replace").split("\0")
-        entries = [(line[:2], line[3:]) for line in lines if line and not is_private(line[3:])]
+        own = own_folders(root)
+        entries = [
+            (line[:2], line[3:])
+            for line in lines
+            if line and not is_private(line[3:]) and (line[:2] != "??" or own.contain(line[3:]))
+        ]
         python = sum(path.endswith(".py") for _, path in entries)
         if python or any(not {*"?A"} & {*kind} for kind, _ in entries):
             return UnnamedChange(python)
