@@ -26,7 +26,12 @@ class ChangeHunk(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     """The first changed line in the old version of the file, counted from 1."""
     diff: str
-    """A unified diff with three lines of context, as if no other hunk were applied."""
+    """A unified diff with three lines of context, as if no other hunk were applied.
+
+    Of hunks with the same `block`, the first has the diff of all, and the others have none.
+    """
+    block: int = 0
+    """Number of the first of the hunks of a block, such as a `try`, that change it together."""
     group: int = 0
     """Number of the hunks that need each other, if these are known."""
     label: str = ""
@@ -54,11 +59,13 @@ def changed_lines(patches: Sequence[FilePatch]) -> tuple[int, int]:
 
 
 def separate_hunks(hunks: Sequence[ChangeHunk]) -> list[list[ChangeHunk]]:
-    """Return the hunks that are decided together: those of each group, or each of a single group."""
-    if len({hunk.group for hunk in hunks}) < 2:
-        return [[hunk] for hunk in hunks]
-    in_order = sorted(hunks, key=lambda hunk: hunk.group)
-    return [list(group) for _, group in groupby(in_order, key=lambda hunk: hunk.group)]
+    """Return the hunks that are decided together: those of each group, or each block of a single
+    group.
+    """
+    has_groups = len({hunk.group for hunk in hunks}) > 1
+    known = {hunk.number: hunk.group if has_groups else hunk.block or hunk.number for hunk in hunks}
+    in_order = sorted(hunks, key=lambda hunk: known[hunk.number])
+    return [list(group) for _, group in groupby(in_order, key=lambda hunk: known[hunk.number])]
 
 
 def group_text(group: Sequence[ChangeHunk]) -> str:
@@ -77,6 +84,13 @@ def hunks_of(patches: Sequence[FilePatch]) -> list[ChangeHunk]:
         )
         for number, (patch, hunk) in enumerate(divided(patches), 1)
     ]
+
+
+def joint_diff(patches: Sequence[FilePatch], numbers: Collection[int]) -> str:
+    """Return the unified diff of some hunks of one file, without the names of the file."""
+    parts = [part for number, part in enumerate(divided(patches), 1) if number in numbers]
+    hunks = [hunk for _, hunk in parts if hunk is not None]
+    return b"".join(unified_lines(_lines(parts[0][0].base or b""), hunks)).decode()
 
 
 def named_diff(patches: Sequence[FilePatch], names: Mapping[int, str]) -> str:

@@ -5,9 +5,10 @@ from textwrap import dedent
 import pytest
 
 from remora.runs.records.findings import ListedFinding
-from remora.runs.records.hunk_groups import HunkGroup, groups_of
+from remora.runs.records.hunk_groups import HunkGroup, groups_of, labelled_hunks
 from remora.runs.records.job_view import JobFindings, JobView
 from remora.workspaces.apply.merge_change_set import FilePatch
+from remora.workspaces.hunks import separate_hunks
 
 
 def grouped(
@@ -200,6 +201,35 @@ def test_no_group_alone_leaves_a_part_of_a_block(name: str) -> None:
     assert told(grouped(old, new, *findings)) == [
         ((1, 2), ", ".join(sorted(f[0] for f in findings)))
     ]
+
+
+def test_hunks_of_a_single_group_are_decided_by_block_and_shown_with_one_diff() -> None:
+    old = """
+        import os
+
+        def drop(values, key):
+            try:
+                del values[key]
+            except KeyError:
+                pass
+        """
+    new = """
+        import contextlib
+        import os
+
+        def drop(values, key):
+            with contextlib.suppress(KeyError):
+                del values[key]
+        """
+    base, theirs = (dedent(text).lstrip("\n").encode() for text in (old, new))
+    patches = [FilePatch(path="a.py", base=base, theirs=theirs, mode=0o644)]
+    job = JobView(agent_id="own-1", operation="own", node_id="node:a.py:__module__")
+    hunks = labelled_hunks(patches, job)
+    parts = [[hunk.number for hunk in part] for part in separate_hunks(hunks)]
+    assert parts == [[1], [2, 3]]
+    assert "-    except KeyError:" in hunks[1].diff
+    assert hunks[2].diff == ""
+    assert "-    except KeyError:" in labelled_hunks(patches, job, [3])[0].diff
 
 
 def test_rules_and_functions_are_groups_and_signatures_of_a_class_are_one() -> None:

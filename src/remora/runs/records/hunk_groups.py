@@ -16,9 +16,10 @@ import ast
 import re
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -34,7 +35,7 @@ from remora.runs.records.job_view import JobView
 from remora.text import some_of
 from remora.workspaces.apply.line_diff import split_lines
 from remora.workspaces.apply.merge_change_set import FilePatch
-from remora.workspaces.hunks import ChangeHunk, divided, hunks_of
+from remora.workspaces.hunks import ChangeHunk, divided, hunks_of, joint_diff
 
 _WORD = re.compile(rb"[^\W\d]\w*")
 _NUMBERS = re.compile(r"\(\d+ > \d+\)")
@@ -59,6 +60,8 @@ class HunkGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The codes of the findings that the group fixes."""
     nodes: frozenset[NodeKey]
     """The functions, classes and modules that it changes."""
+    blocks: tuple[tuple[int, ...], ...]
+    """Its hunks, by the blocks that they add or remove together."""
 
 
 def groups_of(patches: Sequence[FilePatch], job: JobView) -> list[HunkGroup]:
@@ -69,6 +72,7 @@ def groups_of(patches: Sequence[FilePatch], job: JobView) -> list[HunkGroup]:
     _name_rules(hunks, job)
     _join_blocks(hunks)
     for hunk in hunks:
+        hunk.keys |= hunk.inside
         if not is_linted:
             hunk.keys |= {(hunk.path, owner) for owner in {*hunk.owners, *hunk.signed} - {MODULE}}
     for group in _joined(hunks) if is_linted else ():
@@ -84,6 +88,10 @@ def groups_of(patches: Sequence[FilePatch], job: JobView) -> list[HunkGroup]:
             nodes=frozenset(
                 node_key(escape_path(hunk.path), owner) for hunk in group for owner in hunk.owners
             ),
+            blocks=tuple(
+                tuple(hunk.number for hunk in block)
+                for block in _joined(group, lambda hunk: hunk.inside)
+            ),
         )
         for number, group in enumerate(_joined(hunks), 1)
         for rules in [tuple(sorted({rule for hunk in group for rule in hunk.rules}))]
@@ -95,11 +103,22 @@ def labelled_hunks(
 ) -> list[ChangeHunk]:
     """Return the hunks of a change set with their groups: all, or those with these numbers."""
     groups = {number: group for group in groups_of(patches, job) for number in group.hunks}
+    found = [hunk for hunk in hunks_of(patches) if numbers is None or hunk.number in numbers]
+    blocks = dict[int, list[int]]()
+    for hunk in found:
+        own = next(block for block in groups[hunk.number].blocks if hunk.number in block)
+        blocks.setdefault(own[0], []).append(hunk.number)
+    together = {block[0]: joint_diff(patches, block) for block in blocks.values() if block[1:]}
+    first = {number: block[0] for block in blocks.values() for number in block}
     return [
-        msgspec.structs.replace(hunk, group=group.number, label=group.label)
-        for hunk in hunks_of(patches)
-        if numbers is None or hunk.number in numbers
-        for group in [groups[hunk.number]]
+        msgspec.structs.replace(
+            hunk,
+            group=groups[hunk.number].number,
+            label=groups[hunk.number].label,
+            block=first[hunk.number],
+            diff=together.get(hunk.number, "") if first[hunk.number] in together else hunk.diff,
+        )
+        for hunk in found
     ]
 
 
@@ -121,6 +140,8 @@ class _Hunk:
     """The lines of the blocks that it adds (True) or removes."""
     keys: set[tuple[str, str]]
     """Hunks that share a key are one group."""
+    inside: set[tuple[str, str]]
+    """The same for the blocks that hunks add or remove together."""
     rules: set[str] = field(default_factory=set)
     """The codes of the findings that it fixes."""
 
@@ -251,7 +272,8 @@ def _make_hunk(number: int, path: str, before: _Side, after: _Side) -> _Hunk:
         owners=owners,
         signed={owner.partition(".")[0] for owner in owners if is_signed},
         blocks=[(is_new, lines) for is_new, _, lines in blocks if kinds[0] != kinds[1]],
-        keys={("", str(number)), *((path, name) for name in needed)},
+        keys={(path, name) for name in needed},
+        inside={("", str(number))},
     )
 
 
@@ -263,7 +285,7 @@ def _join_blocks(hunks: Sequence[_Hunk]) -> None:
             placed[hunk.path, is_new, line].append(hunk)
     for path, is_new, block in {(hunk.path, *block) for hunk in hunks for block in hunk.blocks}:
         for hunk in (hunk for line in block for hunk in placed.get((path, is_new, line), ())):
-            hunk.keys.add((path, f"{is_new} {block}"))
+            hunk.inside.add((path, f"{is_new} {block}"))
 
 
 def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:
@@ -290,17 +312,19 @@ def _known(finding: ListedFinding) -> tuple[str, str]:
     return finding.code, _NUMBERS.sub("", finding.message)
 
 
-def _joined(hunks: Sequence[_Hunk]) -> list[list[_Hunk]]:
+def _joined(
+    hunks: Sequence[_Hunk], keys: Callable[[_Hunk], set[tuple[str, str]]] = attrgetter("keys")
+) -> list[list[_Hunk]]:
     """Return the groups of hunks that share a key, directly or by another hunk."""
     groups: dict[tuple[str, str], list[_Hunk]] = {}
     for hunk in hunks:
         group = [hunk]
-        for key in hunk.keys:
+        for key in keys(hunk):
             other = groups.setdefault(key, group)
             if other is not group:
                 smaller, group = sorted((group, other), key=len)
                 group += smaller
-                groups |= dict.fromkeys((key for moved in smaller for key in moved.keys), group)
+                groups |= dict.fromkeys((key for moved in smaller for key in keys(moved)), group)
     distinct = {id(group): group for group in groups.values()}.values()
     found = (sorted(group, key=lambda hunk: hunk.number) for group in distinct)
     return sorted(found, key=lambda group: group[0].number)
