@@ -18,14 +18,14 @@ from remora.judges.rules import Rule, of_version
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.host.ruff.finding import Finding, Place, place_of
-from remora.tools.host.ruff.rule_choice import setting_values
+from remora.tools.host.ruff.rule_choice import SELECT, setting_values
 from remora.tools.host.ruff.rules import expand
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)\b.*", re.MULTILINE)
 _ALIAS = re.compile(r"(\w+)[ \t]+as[ \t]+(\w+)")
 _USE = re.compile(r"\b([A-Za-z_]\w*)(?=[.:]([A-Za-z_]\w*))")
-_UNUSED = re.compile(r"`([^`]+)` imported but unused")
+UNUSED = re.compile(r"`([^`]+)` imported but unused")
 _EXAMPLE = re.compile(r"^[ \t]*(?:>>>|\.\.\.)[ \t](.*)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FIXTURE = re.compile(
@@ -36,7 +36,6 @@ _TEST_RUNNER = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest)\b", 
 _runs_tests = of_version(_TEST_RUNNER.search)
 _OF_SPHINX = re.compile(r"^(?:extensions|project|html_theme)\s*=", re.MULTILINE)
 _ALL = "*"
-_SELECT = ("select", "extend-select")
 _FILES = ("py", "pyi", "rst", "md", "sh", "cfg", "toml")
 
 ImportedNames = frozenset[tuple[str, str]]
@@ -97,7 +96,7 @@ class UnusedImport(NamedTuple):
 
     @property
     def imported(self) -> str:
-        return str(_UNUSED.findall(self.finding["message"])[0])
+        return str(UNUSED.findall(self.finding["message"])[0])
 
     @property
     def bound(self) -> set[str]:
@@ -239,14 +238,13 @@ def unused_imports(
     file: LintedFile, body: str, findings: Iterable[Finding]
 ) -> dict[Place, UnusedImport]:
     """Return the imports that findings call unused, by the places of the findings."""
-    unused = {(f["line"], f["column"]): f for f in findings if _UNUSED.search(f["message"])}
+    unused = {(f["line"], f["column"]): f for f in findings if UNUSED.search(f["message"])}
     if not unused:
         return {}
     effects = file.place.once(ImportEffects)
     settings = file.place.once_beside(settings_for, file.path)
     chosen = {UNUSED_IMPORT}.intersection(file.place.ruff.selected)
-    chosen |= {code for key in _SELECT for code in setting_values(settings, key)}
-    trusts = bool(expand([*chosen], (), [UNUSED_IMPORT]))
+    trusts = bool(expand([*chosen, *setting_values(settings, *SELECT)], (), [UNUSED_IMPORT]))
     found, used = list[tuple[Finding, ast.stmt, set[str]]](), set[str]()
     for node in nodes_of(body):
         if not isinstance(node, ImportNode):
@@ -280,7 +278,7 @@ def bound_names(finding: Finding, body: str) -> set[str]:
 
     The message does not say that `from a import b as c` binds `c`, but the finding is at `c`.
     """
-    unused = _UNUSED.search(finding["message"])
+    unused = UNUSED.search(finding["message"])
     if unused is None:
         return set()
     imported = unused[1]

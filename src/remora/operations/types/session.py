@@ -30,7 +30,7 @@ from remora.tools.host.declared_type_checker import (
     find_checker,
 )
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor, settings_for
-from remora.tools.host.ruff.rule_choice import setting_values
+from remora.tools.host.ruff.rule_choice import IGNORE, setting_values
 from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
 
@@ -293,8 +293,7 @@ def _beyond(base: Terms, added_by: AddedBy) -> AddedBy:
 def _omits_kwargs(place: ToolTree) -> bool:
     """Return True if the project's ruff ignores missing annotations of `**kwargs`."""
     settings = settings_for(place, "pyproject.toml")
-    ignored = [*setting_values(settings, "ignore"), *setting_values(settings, "extend-ignore")]
-    return not {*_NO_KWARGS}.isdisjoint(ignored)
+    return not {*_NO_KWARGS}.isdisjoint(setting_values(settings, *IGNORE))
 
 
 def _cannot_judge(_terms: Terms) -> list[Diagnostic]:

@@ -15,6 +15,7 @@ from remora.tools.host.ruff.rules import all_rules, expand, rule_codes, unknown_
 
 CLASSIC = ("E4", "E7", "E9", "F")
 """Ruff's default rules before 0.16."""
+SELECT, IGNORE = ("select", "extend-select"), ("ignore", "extend-ignore")
 DEFAULT = "default"
 """A selector of the rules that `ruff check` checks in a project."""
 TASTE = (
@@ -117,9 +118,9 @@ def _held_back(place: FileTree, path: str, selected: Sequence[str]) -> list[str]
     named = {str(rule.code) for rule in all_rules() if {rule.code, rule.name} & set(selected)}
     codes = [code for code in expand(selected, (), sorted(rule_codes())) if code not in named]
     settings = settings_for(place, path)
-    ignored = [*setting_values(settings, "ignore"), *setting_values(settings, "extend-ignore")]
-    chosen = [*setting_values(settings, "select"), *setting_values(settings, "extend-select")]
-    left_out = {*expand([*ignored, *_ignored_by_flake8(place), *ONLY_BY_CODE], (), codes)}
+    ignored = [*setting_values(settings, *IGNORE), *_ignored_by_flake8(place)]
+    chosen = setting_values(settings, *SELECT)
+    left_out = {*expand([*ignored, *ONLY_BY_CODE], (), codes)}
     order = set(ORDER).intersection(codes).difference(expand(chosen, (), ORDER))
     return sorted(left_out | order)
 
@@ -185,8 +186,7 @@ def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
         text += f" without rules of taste, {why}; --select default adds them"
         return RuleChoice(_ignoring(left_out), text)
     selectors = [*CLASSIC, *setting_values(settings, "extend-select")]
-    left_out = [*setting_values(settings, "ignore"), *setting_values(settings, "extend-ignore")]
-    left_out += _newer_codes(settings, used)
+    left_out = setting_values(settings, *IGNORE) + _newer_codes(settings, used)
     # not single codes: pydocstyle's convention applies only to rules that a prefix selects
     options = ("--select", ",".join(selectors), *_ignoring(left_out))
     number = ".".join(map(str, used))
@@ -224,11 +224,7 @@ class SelectedRules:
         if folder not in self._selectors:
             chosen = [*self._asked]
             if not chosen or DEFAULT in chosen:
-                settings = settings_for(self._place, path)
-                chosen += [
-                    *setting_values(settings, "select"),
-                    *setting_values(settings, "extend-select"),
-                ]
+                chosen += setting_values(settings_for(self._place, path), *SELECT)
             self._selectors[folder] = chosen
         return bool(expand(self._selectors[folder], (), [code]))
 
@@ -245,7 +241,7 @@ def _newer_codes(settings: Sequence[dict[str, Any]], used: Version | None) -> li
     """
     if used is None:
         return []
-    chosen = {*setting_values(settings, "select"), *setting_values(settings, "extend-select")}
+    chosen = {*setting_values(settings, *SELECT)}
     preview = _has_preview(settings)
     return [
         rule.code
@@ -261,10 +257,11 @@ def _has_preview(settings: Sequence[dict[str, Any]]) -> bool:
     return any(table.get("preview") is True for table in tables)
 
 
-def setting_values(settings: Sequence[dict[str, Any]], key: str) -> list[str]:
-    """Return the values of a setting in a configuration and in those that it extends."""
+def setting_values(settings: Sequence[dict[str, Any]], *keys: str) -> list[str]:
+    """Return the values of some settings in a configuration and in those that it extends."""
     return [
         str(value)
+        for key in keys
         for setting in settings
         for table in (setting, _lint(setting))
         if isinstance(table.get(key), list)
