@@ -272,7 +272,7 @@ def test_conversions_to_paths_are_unsafe_unless_the_project_says_otherwise(
     (tmp_path / "ruff.toml").write_text(f"preview = true\n{setting}\n")
     (tmp_path / "a.py").write_text(PATHS)
     fix_findings(ToolTree(tmp_path, ruff=partial(Ruff, selected=["PTH"])), "a.py", [], unsafe)
-    expected = PATHS.replace("import os\n", "import os\nimport pathlib\n")
+    expected = PATHS.replace("import os\n", "import pathlib\n")
     expected = expected.replace("os.path.isdir(name)", "pathlib.Path(name).is_dir()")
     assert (tmp_path / "a.py").read_text() == (expected if is_fixed else PATHS)
 

@@ -1,7 +1,10 @@
 """The host function that fixes the findings of a file, or of some nodes of a file."""
 
+import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from remora.code.edit.import_edits import ImportStyle
@@ -9,6 +12,7 @@ from remora.code.edit.text_lines import Text, decode, lines_of, split_lines
 from remora.judges.lint.conversions import repetitions
 from remora.judges.lint.left_alone import LeftAlone, is_generated, kept_findings
 from remora.judges.lint.new_findings import new_findings
+from remora.judges.lint.used_imports import UNUSED
 from remora.operations.lint.added_imports import with_added_imports_moved
 from remora.operations.lint.fix_trial import Proposal, Settled, apply_proposals
 from remora.operations.lint.formatting import FileFormat
@@ -21,9 +25,14 @@ from remora.tools.ruff_fixes import apply_fixes_together
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.line_diff import diff_hunks
 
+_WORD = re.compile(rb"\w+")
+_UNUSED = ("F401", "F841")
+_WITH_UNUSED = ("--extend-select", ",".join(_UNUSED))
+_ALLOWED = "lint.pyflakes.allowed-unused-imports"
 _MAX_PASSES = 20
 _MAX_TRIALS = 4
 _LONG_LINE, _REPEATED, _SPACE = "long line", "repetition", "space at the end"
+_BEHIND = "a fix left it behind"
 _BEGUN = "not all of its fixes in the file can be kept"
 _OWN = (_LONG_LINE, _REPEATED, _SPACE)
 """Codes of findings that ruff does not report, and that no fix may add."""
@@ -51,10 +60,12 @@ def fix_findings(
         if fixed.endswith(b"\n\n") and not content.endswith(b"\n\n"):  # the last statement is gone
             fixed = fixed.rstrip(b"\n") + b"\n"
         left, kept = fixer.targets(fixed, fixer.check(fixed)), fixer.kept(fixed)
+        behind, why = fixer.left_behind(fixed)
     if fixed != content:
         place.write(path, fixed)
     gone = Counter(finding["code"] for finding in had)
     gone.subtract(finding["code"] for finding in left)
+    left, kept = left + behind, kept | dict.fromkeys(map(place_of, behind), _BEHIND) | why
     return {
         "fixed": {code: number for code, number in sorted(gone.items()) if number > 0},
         "changed": _changed_places(path, content, fixed),
@@ -86,11 +97,9 @@ class _Fixer:
         self._is_configured = place.once_beside(is_configured, path)
         self.before = self.check(content)
         self._left_alone = LeftAlone(place, path, self.before)
-        self._kept: dict[bytes, dict[Place, str]] = {}
         self.is_generated = is_generated(decode(path, content).body)
-        if not self.is_generated:
-            found = [finding for finding in self.before if finding["code"] not in _OWN]
-            self._kept[content] = kept_findings(place, path, content, found)
+        found = [finding for finding in self.before if finding["code"] not in _OWN]
+        self._kept = {content: kept_findings(place, path, content, found)}
 
     def check(self, content: bytes) -> list[Finding]:
         """Return the findings of a version. Repeated assertions and conditions count, too.
@@ -140,13 +149,37 @@ class _Fixer:
         return [code for code in left if left[code] < had[code]]
 
     def with_tidy_imports(self, content: bytes) -> bytes:
-        """Return a fixed version with added imports beside the others, if no finding is new."""
+        """Return a fixed version with added imports beside the others, if no finding is new.
+
+        Imports that only the fixes made unused are removed, whatever is selected.
+        """
         before, after = decode(self._path, self.content), decode(self._path, content)
-        one_per_line = self._place.once(imports_one_per_line)
-        style = ImportStyle(self._format.width, one_per_line=one_per_line)
-        body = with_added_imports_moved(before.body, after.body, style)
-        tidy = after._replace(body=body).bytes()
+        style = ImportStyle(self._format.width, one_per_line=self._place.once(imports_one_per_line))
+        moved = after._replace(body=with_added_imports_moved(before.body, after.body, style))
+        behind, why = self.left_behind(tidy := moved.bytes())
+        wanted = [finding for finding in behind if place_of(finding) not in why]
+        if wanted:
+            removed = apply_fixes_together(moved, wanted, unsafe=False)
+            tidy = self._format.formatted(decode(self._path, removed).body)
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
+
+    def left_behind(self, content: bytes) -> tuple[list[Finding], dict[Place, str]]:
+        """Return the names that only the fixes made unused, and the reasons why some stay.
+
+        They are used less often than before. Rules that are only defaults find them anyway.
+        """
+        old, new = (Counter(_WORD.findall(version)) for version in (self.content, content))
+        is_known = not (self._is_configured or self._place.ruff.selected)
+        if is_known or not any(0 < new[word] < number for word, number in old.items()):
+            return [], {}
+        find = partial(self._place.ruff.check_text, self._path)
+        fresh = {f["message"] for f in find(content, _WITH_UNUSED) if f["code"] in _UNUSED}
+        known = {f["message"] for f in find(self.content, _WITH_UNUSED)} if fresh else fresh
+        # not those that were unused before, as ruff removes all unused names of a statement
+        others = f"{_ALLOWED}={json.dumps(UNUSED.findall(' '.join(known)))}"
+        found = find(content, (*_WITH_UNUSED, "--config", others)) if fresh - known else []
+        found = [finding for finding in found if finding["message"] in fresh - known]
+        return found, self._left_alone.reasons(found, decode(self._path, content).body)
 
     def with_tried_fixes(self, content: bytes) -> bytes:
         """Try ruff's fixes together, and keep those that add no finding."""

@@ -23,6 +23,7 @@ _OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHECKED = (0, 1, 2)  # exit codes of `format --check`: formatted, unformatted, a syntax error
 _AT_ONCE = 2000  # paths for one command line
 _CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
+_FIX = ("check", "--no-cache", "--quiet", "--exit-zero", "--fix-only")
 _NAMES = ("F811", "F821", "F822", "F823")
 """Rules whose findings are errors when the code runs, or hide code: names are not defined, or twice."""
 _SOURCES = (".py", ".pyi")
@@ -118,16 +119,16 @@ class Ruff:
             return []
         return self.check_text(path, self._files.files.read_bytes(path))
 
-    def check_text(self, path: str, content: bytes) -> list[Finding]:
+    def check_text(self, path: str, content: bytes, more: Sequence[str] = ()) -> list[Finding]:
         """Return the ruff findings for `content` as if it were the content of the file at `path`.
 
-        The file does not have to exist.
+        The file does not have to exist. `more` contains further options of ruff.
         """
         run = self._runner()
-        known = run.base.known("findings", path, content) if run.base else None
+        known = run.base.known("findings", path, content) if run.base and not more else None
         if known is not None:
             return [*known]
-        words = [*_CHECK, *run.options.check(path), "--force-exclude", *run.stdin_as(path)]
+        words = [*_CHECK, *run.options.check(path), *more, "--force-exclude", *run.stdin_as(path)]
         return sorted(run.findings(words, content, unsafe=True), key=_sort_key)
 
     def check_names(self, path: str, content: bytes) -> list[Finding]:
@@ -153,8 +154,8 @@ class Ruff:
     def with_sorted_imports(self, path: str, content: bytes) -> bytes:
         """Return `content` with its imports sorted according to the project's configuration."""
         run = self._runner()
-        words = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
-        words += [*run.options.sorting(path), "--force-exclude", *run.stdin_as(path)]
+        words = [*_FIX, "--select", "I", *run.options.sorting(path)]
+        words += ["--force-exclude", *run.stdin_as(path)]
         return run.run(words, content).stdout or content
 
     def fix_text(
@@ -162,9 +163,8 @@ class Ruff:
     ) -> bytes:
         """Return `content` as `ruff check --fix` would leave it, if it fixed only some rules."""
         run = self._runner()
-        words = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only"]
-        words += ["--unsafe-fixes"] if unsafe else ["--no-unsafe-fixes"]
-        words += ["--fixable", ",".join(fixable)]
+        safety = "--unsafe-fixes" if unsafe else "--no-unsafe-fixes"
+        words = [*_FIX, safety, "--fixable", ",".join(fixable)]
         words += [*run.options.check(path), "--force-exclude", *run.stdin_as(path)]
         return run.run(words, content).stdout
 
@@ -233,9 +233,7 @@ def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
 
 
 def _rules(select: list[str] | None) -> list[str]:
-    if select is None:
-        return []
-    for rule in select:
+    for rule in select or ():
         if not (rule.isascii() and rule.isalnum()):
             raise HostError(f"{rule!r} is not a rule code; use e.g. F401 or F")
     return ["--select", ",".join(select)] if select else []
