@@ -59,8 +59,9 @@ CHANGES = {
         - from builtins import list, sorted
         - from functools import lru_cache
         + from builtins import sorted
+        + from collections.abc import Iterator
         + from functools import cache
-        - from typing import Any, List, Union
+        - from typing import Any, Iterator, List, Union
         + from typing import Any
 
 

@@ -26,6 +26,7 @@ from remora.tools.tree import ToolTree
 from remora.workspaces.apply.line_diff import diff_hunks
 
 _WORD = re.compile(rb"\w+")
+_bare = partial(re.compile(r"`[\w.]*\.(?=\w)").sub, "`")  # without modules, which a fix may change
 _UNUSED = ("F401", "F841")
 _WITH_UNUSED = ("--extend-select", ",".join(_UNUSED))
 _ALLOWED = "lint.pyflakes.allowed-unused-imports"
@@ -173,12 +174,13 @@ class _Fixer:
         if is_known or not any(0 < new[word] < number for word, number in old.items()):
             return [], {}
         find = partial(self._place.ruff.check_text, self._path)
-        fresh = {f["message"] for f in find(content, _WITH_UNUSED) if f["code"] in _UNUSED}
-        known = {f["message"] for f in find(self.content, _WITH_UNUSED)} if fresh else fresh
-        # not those that were unused before, as ruff removes all unused names of a statement
-        others = f"{_ALLOWED}={json.dumps(UNUSED.findall(' '.join(known)))}"
-        found = find(content, (*_WITH_UNUSED, "--config", others)) if fresh - known else []
-        found = [finding for finding in found if finding["message"] in fresh - known]
+        after = [f["message"] for f in find(content, _WITH_UNUSED) if f["code"] in _UNUSED]
+        known = {_bare(f["message"]) for f in find(self.content, _WITH_UNUSED)} if after else set()
+        fresh = {text for text in after if _bare(text) not in known}
+        # ruff removes all unused names of a statement
+        others = f"{_ALLOWED}={json.dumps(UNUSED.findall(' '.join(sorted({*after} - fresh))))}"
+        found = find(content, (*_WITH_UNUSED, "--config", others)) if fresh else []
+        found = [finding for finding in found if finding["message"] in fresh]
         return found, self._left_alone.reasons(found, decode(self._path, content).body)
 
     def with_tried_fixes(self, content: bytes) -> bytes:

@@ -23,7 +23,7 @@ _OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHECKED = (0, 1, 2)  # exit codes of `format --check`: formatted, unformatted, a syntax error
 _AT_ONCE = 2000  # paths for one command line
 _CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
-_FIX = ("check", "--no-cache", "--quiet", "--exit-zero", "--fix-only")
+_FIX = ("check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--force-exclude")
 _NAMES = ("F811", "F821", "F822", "F823")
 """Rules whose findings are errors when the code runs, or hide code: names are not defined, or twice."""
 _SOURCES = (".py", ".pyi")
@@ -154,8 +154,7 @@ class Ruff:
     def with_sorted_imports(self, path: str, content: bytes) -> bytes:
         """Return `content` with its imports sorted according to the project's configuration."""
         run = self._runner()
-        words = [*_FIX, "--select", "I", *run.options.sorting(path)]
-        words += ["--force-exclude", *run.stdin_as(path)]
+        words = [*_FIX, "--select", "I", *run.options.sorting(path), *run.stdin_as(path)]
         return run.run(words, content).stdout or content
 
     def fix_text(
@@ -165,8 +164,7 @@ class Ruff:
         run = self._runner()
         safety = "--unsafe-fixes" if unsafe else "--no-unsafe-fixes"
         words = [*_FIX, safety, "--fixable", ",".join(fixable)]
-        words += [*run.options.check(path), "--force-exclude", *run.stdin_as(path)]
-        return run.run(words, content).stdout
+        return run.run([*words, *run.options.check(path), *run.stdin_as(path)], content).stdout
 
     def is_formatted(self, path: str, content: bytes, options: Sequence[str] | None) -> bool:
         """Return True if `ruff format` would not change `content`.
