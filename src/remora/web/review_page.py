@@ -180,7 +180,7 @@ def _carry_out(invocation: Invocation, run: str, form: Form, announce: Announce)
         message = f"Nothing was decided: {error.with_hint}"
     else:
         message = _verdict_text(done)
-        if not (done.conflicts or done.error) and (done.accepted or done.rejected or done.reopened):
+        if not (done.unwritten or done.error) and (done.accepted or done.rejected or done.reopened):
             return Outcome(message, first_value(form, "next"))
     shown, chosen = ({*" ".join(form.get(name, ())).split()} for name in ("hunks", "hunk"))
     return Outcome(message, first_value(form, "agent"), shown - chosen)
@@ -195,9 +195,7 @@ def _verdict_text(done: Verdicts) -> str:
         f"{count(len(nodes), 'change')} {what}: {names}" for what, nodes in numbers.items() if nodes
     ]
     parts += part if len(done.accepted) == 1 else []
-    parts += [
-        f"not written: {conflict['path']}: {conflict['detail']}" for conflict in done.conflicts
-    ]
+    parts += [f"not written: {part['path']}: {part['detail']}" for part in done.unwritten]
     parts += [*done.notes, *done.damaged]
     parts += [f"stopped: {done.error.with_hint}"] if done.error is not None else []
     return "; ".join(parts) or "nothing was decided"
@@ -224,7 +222,7 @@ def _accept(project: Project, run: str, form: Form, options: Mapping[str, Any]) 
     )
     if chosen != shown:
         done = accept_part.accept_hunks(run, agent, chosen, root=project, **options)
-        rest = None if done.conflicts else verdicts.reject(run, agent, root=project)
+        rest = None if done.unwritten else verdicts.reject(run, agent, root=project)
         return done if rest is None else replace(done, view=rest.view)
     # the change sets that the page showed, not others that are pending since
     return verdicts.accept(run, *form.get("agent", ()), root=project, **options)

@@ -48,6 +48,8 @@ class TestAccept:
         for words in (["--all"], ["a.py:load", "--hunk", "1"]):
             done = desk("accept", "last", *words)
             assert done.code == 1
+            assert "not accepted:" in done.out
+            assert "conflict" not in done.out
             assert "  a.py:load\n    a.py: no test ran with it (" in done.out
             assert "; --untested accepts it" in done.out
         asked = on_terminal(desk.remora, desk.root, "accept", "last", "--all", typed="n\n", code=1)
@@ -111,7 +113,10 @@ class TestRevert:
         )
         shutil.rmtree(desk.remora.home / "state")
         assert desk("revert", "last", "--json").code == 2
-        assert "1 rejection not withdrawn" in desk("revert", "last", "--trust-run").out
+        assert (
+            "1 rejection stays; to withdraw it: `remora revert"
+            in desk("revert", "last", "--trust-run").out
+        )
 
 
 def test_each_form_of_a_report_goes_to_stdout(desk: Desk) -> None:

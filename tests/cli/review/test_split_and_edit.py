@@ -183,7 +183,7 @@ def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
     refused = desk("accept", "--untested", "last", "load", "--hunk", "2", "--json")
     assert refused.code == 1
     assert refused.document["accepted"] == []
-    assert "taken out by ruff (load, line 5)" in refused.document["conflicts"][0]["detail"]
+    assert "taken out by ruff (load, line 5)" in refused.document["refused"][0]["detail"]
     assert (desk.text("mod.py"), desk.states) == (LOADER, ["pending"])
     done = desk("accept", "--untested", "last", "load", "--hunk", "1", "--hunk", "2")
     assert (done.code, desk.text("mod.py")) == (0, with_edits(1, 5))

@@ -188,12 +188,12 @@ class Review:
         done = verdicts.accept(self.view, job.agent_id, **self._where)
         self.view = done.view
         self._show_notes(done)
-        if key == "m" and done.conflicts:  # what is left of it are the agent's lines
+        if key == "m" and done.unwritten:  # what is left of it are the agent's lines
             self.view = verdicts.reject(self.view, job.agent_id, **self._where).view
             self._decided(ACCEPTED if done.accepted else REJECTED, [job.agent_id])
             return True
-        self._show_conflicts(done.conflicts)
-        if done.conflicts:  # still pending: the file may change
+        self._show_conflicts(done.unwritten)
+        if done.unwritten:  # still pending: the file may change
             self.passed.add(job.agent_id)
             self.conflicts += 1
         else:
@@ -283,8 +283,8 @@ class Review:
         """Show the result of a partial or edited accept. Return True if it was written."""
         self.view = done.view
         self._show_notes(done)
-        self._show_conflicts(done.conflicts, "nothing was written")
-        if done.conflicts:
+        self._show_conflicts(done.unwritten, "nothing was written")
+        if done.unwritten:
             return False
         self._decided(ACCEPTED, [job.agent_id])
         now = next(other for other in self.view.jobs if other.agent_id == job.agent_id)
@@ -312,9 +312,9 @@ class Review:
             raise
         self.view = done.view
         self._show_notes(done)
-        self._show_conflicts(done.conflicts)
+        self._show_conflicts(done.unwritten)
         self._decided(ACCEPTED, self._accepted(agents))
-        nodes = {conflict["node_id"] for conflict in done.conflicts}
+        nodes = {conflict["node_id"] for conflict in done.unwritten}
         refused = [other.agent_id for other in alike if other.node_id in nodes]
         self.passed.update(refused)
         self.conflicts += len(refused)

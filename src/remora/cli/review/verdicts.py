@@ -75,6 +75,7 @@ def _document(done: Verdicts, *lists: str) -> dict[str, Any]:
         "created": done.created,
         "branch": done.accepted and done.branch,
         "already": done.already,
+        "refused": done.refused,
         "pull_request": done.pull_request,
         "damaged": done.damaged,
         "notes": done.notes,
@@ -93,7 +94,7 @@ def _exit_code(done: Verdicts) -> int:
     if done.error is not None:
         print_failure(done.error)
         return done.error.exit_code
-    return 1 if done.conflicts or done.damaged else 0
+    return 1 if done.unwritten or done.damaged else 0
 
 
 def skipped_lines(options: Options, skipped: Sequence[str]) -> Sequence[str]:
@@ -118,7 +119,7 @@ def _no_change_text(done: Verdicts) -> str:
 def _accepted_lines(
     options: Options, project: ProjectRecords, done: Verdicts, branch: str | None
 ) -> Iterator[str]:
-    if not done.accepted and not done.conflicts:
+    if not done.accepted and not done.unwritten:
         yield _no_change_text(done)
         if any(job.review.state == REVERTED for job in done.view.jobs):
             again = next_command(options, project.root, "analyze")
@@ -143,7 +144,7 @@ def _accepted_lines(
     if done.accepted and not branch:
         back = next_command(options, project.root, "revert", done.run_id)
         yield f"to take them back, run `{back}`"
-    if done.accepted or done.conflicts:
+    if done.accepted or done.unwritten:
         yield from _record_lines(options, done)
 
 
@@ -158,19 +159,21 @@ def _branch_text(done: Verdicts, branch: str) -> str:
 
 
 def conflict_lines(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
-    """Yield the location and cause of each conflict, and a command to redo the change."""
-    if done.conflicts:
-        where = f"{count(len(done.conflicts), 'conflict')}, whose lines are not written:"
-        yield click.style(where, fg="yellow")
-    for node in dict.fromkeys(conflict["node_id"] for conflict in done.conflicts):
-        yield from _conflict_lines(options, project, done, node)
+    """Yield where and why something is not written, and a command to redo the change."""
+    where = f"{count(len(done.conflicts), 'conflict')}, whose lines are not written:"
+    refused = f"{count(len(done.refused), 'change')} not accepted:"
+    for head, unwritten in ((where, done.conflicts), (refused, done.refused)):
+        if unwritten:
+            yield click.style(head, fg="yellow")
+        for node in dict.fromkeys(conflict["node_id"] for conflict in unwritten):
+            yield from _conflict_lines(options, project, done, node)
 
 
 def _conflict_lines(
     options: Options, project: ProjectRecords, done: Verdicts, node: str
 ) -> Iterator[str]:
     yield escape_line(f"  {display_name(node)}")
-    for conflict in done.conflicts:
+    for conflict in done.unwritten:
         if conflict["node_id"] == node:
             yield from indented(f"{conflict['path']}: {conflict['detail']}")
     view = done.view
@@ -198,7 +201,8 @@ def _reverted_lines(
     rejected = 0 if is_named else sum(job.review.state == REJECTED for job in done.view.jobs)
     if done.reverted and rejected:
         back = next_command(options, project.root, "revert", done.run_id, "FILE")
-        yield f"{count(rejected, 'rejection')} not withdrawn: `{back}`"
+        stays = "stays; to withdraw it" if rejected == 1 else "stay; to withdraw them"
+        yield f"{count(rejected, 'rejection')} {stays}: `{back}`"
     if done.conflicts:
         number = count(len(done.conflicts), "conflict")
         yield click.style(f"{number}, not reverted:", fg="yellow")

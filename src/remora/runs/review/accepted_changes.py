@@ -61,6 +61,8 @@ class Verdicts:
     rejected: list[str] = field(default_factory=list)
     conflicts: list[dict[str, Any]] = field(default_factory=list)
     """The conflicts, as `{node_id, path, detail}`."""
+    refused: Sequence[dict[str, Any]] = ()
+    """In the same form, the changes that were not tried, such as code that no test ran with."""
     notes: list[str] = field(default_factory=list)
     """Messages about change sets that were decided."""
     damaged: list[str]
@@ -83,6 +85,11 @@ class Verdicts:
     """Set if the review ended early, after some verdicts."""
     pull_request: Mapping[str, Any] | None = None
     """A title, a file of text, and commands."""
+
+    @property
+    def unwritten(self) -> list[dict[str, Any]]:
+        """The conflicts, and the changes that were not tried."""
+        return [*self.conflicts, *self.refused]
 
     @property
     def head(self) -> Head:
@@ -185,20 +192,20 @@ def accept_each(
 ) -> Verdicts:
     """Accept the selected change sets one at a time, until there is an error.
 
-    Those of the agents in `refused` are conflicts, and stay pending. Raises the error if it
+    Those of the agents in `refused` are not tried, and stay pending. Raises the error if it
     concerns the first change set.
     """
     notes = [*picked.notes]
     new_findings: list[str] = []
     recheck = Recheck(project, picked.view.record)
     seen: dict[str, JobView] = {}
-    conflicts: list[dict[str, Any]] = []
+    conflicts, untried = list[dict[str, Any]](), list[dict[str, Any]]()
     created: dict[str, None] = {}
     error: RemoraError | None = None
     for change in progress(picked.usable):
         if why := refused.get(change.job.agent_id):
             conflict = FileConflict(path=change.patches[0].path, detail=why)
-            conflicts += details(change.job.node_id, [conflict])
+            untried += details(change.job.node_id, [conflict])
             continue
         missing = [patch.path for patch in change.patches if _creates(project, patch)]
         recheck.clear()
@@ -220,6 +227,7 @@ def accept_each(
         run_id=stream.run_id,
         accepted=[job.node_id for job in view.jobs if _is_newly_accepted(job, seen)],
         conflicts=conflicts,
+        refused=untried,
         notes=notes,
         damaged=picked.damaged,
         view=view,

@@ -73,7 +73,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     (`verified`, `docstring-only`) narrow the selection. If `git_branch` is given, each change set
     becomes a commit on that branch instead. `run` can also be a RunView that was read before.
     `announce` is told how long the gates may take, and which cannot judge. Code that the project's
-    tests did not run with is a conflict unless `may_write` returns True.
+    tests did not run with is refused unless `may_write` returns True.
 
     Raises UsageError if nothing was chosen, the run is from another installation or the branch
     cannot be written, NotFound if a node does not exist, StreamLocked if the run is still running,
