@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
+from remora.mcp.client_settings import AGENTS_MD
 from remora.mcp.tool_list import CONTEXT, IMPACT
 from remora.version import __version__
 from tests.ci.github_server import GitHub, github_server
@@ -230,6 +231,7 @@ def test_no_page_tells_an_agent_to_accept_by_itself() -> None:
         text = page.read_text(encoding="utf-8")
         assert re.findall(r"^remora (?:accept|reject|revert|undo)\b", text, re.MULTILINE) == []
         assert "`remora review`" in text
+    assert INSTRUCTIONS.read_text(encoding="utf-8") == AGENTS_MD
 
 
 @pytest.mark.slow

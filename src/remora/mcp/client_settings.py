@@ -18,13 +18,15 @@ _TOOL_TIMEOUT_S = 330
 """Codex gives up after 60 seconds by default, which is too short for a run or a first index."""
 
 AGENTS_MD = """\
-## Finding code
+## Python code
 
-Before you change a Python function, call the tool `context` of the MCP server `remora` with its
-name. It returns the source, the callers, the callees and the tests that run the function. Each has a
-tier, which says how certain it is; a call may be missing. Call `impact` after the change: it names the
-calls that no longer fit and the tests to run. Call `judge_change` before you say that it is done. You
-cannot accept Remora's changes; ask the user to run `remora review`.
+Before you change a Python function, run `remora hub get NAME`, or call the tool `context` of the MCP server
+`remora`. It shows the callers, the callees and the tests that run the function. Each has a tier, which says
+how certain it is; a call may be missing. If you do not know the name, run `remora hub search NAME`.
+
+After the change, run `remora hub impact` (tool `impact`): it names the calls that no longer fit and the
+tests to run. Before you say that it is done, run `remora judge` (tool `judge_change`), and mend what its
+remarks are right about. You cannot accept Remora's changes: ask the user to run `remora review`.
 """
 JOBS_MD = """\
 ## Jobs of Remora

@@ -377,7 +377,7 @@ class TestValidate:
         assert hint in done.err
         for words in (("analyze", "-o", "owm"), ("agents", "show", "owm")):
             done = poor(*words, "--json", cwd=project)
-            assert (done.code, done.error["hint"]) == (1, hint)
+            assert (done.code, done.error["hint"]) == (2, hint)
 
 
 def test_list_shows_own_agents_and_continues_past_a_wrong_one(poor: Remora, project: Path) -> None:

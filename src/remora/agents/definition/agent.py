@@ -20,7 +20,7 @@ from remora.agents.definition.scripts import HARNESS_INPUTS, load_scripts
 from remora.agents.named_summarizers import summarizer_named
 from remora.chat import ToolSchema
 from remora.config.yaml_positions import read_yaml_file
-from remora.errors import ConfigError, NotFound
+from remora.errors import ConfigError, UsageError
 from remora.memory.summarizers import Summarizer
 from remora.operations.base import Operations
 from remora.pym import Script, ScriptChecks, examine
@@ -170,7 +170,7 @@ def load_agents(
     """Load all agents, or only those whose name or operation is in `names`, keyed by operation.
 
     If `names` is given, errors in other agents are ignored. Raises ConfigError for an invalid
-    definition or a duplicate name, and NotFound for an unknown name.
+    definition or a duplicate name, and UsageError for an unknown name.
     """
     found, wrong = read_definitions(root, operations)
     checks = ScriptChecks()
@@ -260,16 +260,16 @@ def with_replaced(root: Path, operations: Operations, allowed: Collection[str]) 
     return without_all if None in own else operations.replacing({*allowed} & own)
 
 
-def no_agent(name: str, known: Iterable[str]) -> NotFound:
+def no_agent(name: str, known: Iterable[str]) -> UsageError:
     names = sorted(set(known))
     hint = f"available agents: {', '.join(names)}"
     if "," in name and set(name.split(",")) <= set(names):
         hint = f"repeat the option: `{' '.join(f'-o {part}' for part in name.split(','))}`; {hint}"
-    return NotFound(f"no agent {name!r}{did_you_mean(name, names)}", hint=hint)
+    return UsageError(f"no agent {name!r}{did_you_mean(name, names)}", hint=hint)
 
 
 def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
-    """Return the agent with this name or operation. Raises NotFound if there is none."""
+    """Return the agent with this name or operation. Raises UsageError if there is none."""
     for agent in agents.values():
         if name in (agent.definition.name, agent.definition.operation):
             return agent

@@ -202,7 +202,7 @@ def refuse_whole_disk(root: Path) -> None:
 def agents_for(project: ProjectRecords, names: Sequence[str]) -> dict[str, Agent]:
     """Return the agents with the given names or operations, by operation.
 
-    Raises NotFound if any is unknown.
+    Raises UsageError if any is unknown.
     """
     known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]
