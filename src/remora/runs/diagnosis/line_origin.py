@@ -1,5 +1,6 @@
 """Origin of a line: the accepted hunk that wrote it, with its run, job, turn and gates."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -51,8 +52,9 @@ def line_origin(project: ProjectRecords, path: str, number: int) -> dict[str, An
                 "hunk": msgspec.to_builtins(labelled_hunks(change.whole, job, (hunk,))[0]),
                 "job": job_document(job),
             }
-    hint = f"`git log -L {number},{number}:{path}` lists its commits"
-    raise NotFound(f"no accepted change wrote {path}:{number}", hint=hint)
+    command = shlex.join(["git", "log", "-L", f"{number},{number}:{path}"])
+    message = f"no accepted change wrote {path}:{number}"
+    raise NotFound(message, hint=f"`{command}` lists its commits")
 
 
 def _accepted(project: ProjectRecords) -> Iterator[tuple[str, CurrentAttempts, ReadyChange]]:
