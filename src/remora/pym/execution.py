@@ -1,6 +1,7 @@
 """Execution of a script in the sandbox, with its host calls."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from pydantic_monty import (
@@ -57,22 +58,18 @@ class PrintedOutput:
         return b"".join(self.parts).decode("utf-8", "ignore")
 
 
+@dataclass
 class ScriptExecution:
     """A run of a script, with records of its host calls."""
 
-    def __init__(
-        self,
-        label: str,
-        externals: tuple[ExternalSpec, ...],
-        call_handler: CallHandler,
-        limits: Limits,
-    ) -> None:
-        self.label = label
-        self.externals = {spec.name: spec for spec in externals}
-        self.call_handler = call_handler
-        self.limits = limits
+    label: str
+    externals: Mapping[str, ExternalSpec]
+    call_handler: CallHandler
+    limits: Limits
+
+    def __post_init__(self) -> None:
         self.calls: list[HostCall] = []
-        self.carried = SizeBudget(limits.carried_bytes)
+        self.carried = SizeBudget(self.limits.carried_bytes)
         self.waiting: dict[int, ExternalSettledResult] = {}
         self.source = b""
 

@@ -273,7 +273,8 @@ def _execute(
     seed: int,
 ) -> ScriptRun:
     began = time.perf_counter()
-    execution = ScriptExecution(script.label, script.externals, answer, limits)
+    externals = {spec.name: spec for spec in script.externals}
+    execution = ScriptExecution(script.label, externals, answer, limits)
     printed = PrintedOutput(limits.print_bytes)
     value, error = None, None
     try:

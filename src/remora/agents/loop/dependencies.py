@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class AgentDependencies:
     ancestors: Iterable[Event]
     """The events, up to the fork, of the streams that the agent was forked from."""
 
-    @property
+    @cached_property
     def rungs(self) -> tuple[Rung, ...]:
         """Return the models to ask, the smallest first."""
         main = Rung(self.model, self.settings)
