@@ -357,8 +357,7 @@ class Operations:
     @property
     def restorers(self) -> "Mapping[str, Restorer]":
         """The restorers of the operations that have one, by operation."""
-        found = ((name, parts.restorer) for name, parts in self._parts.items())
-        return {name: restorer for name, restorer in found if restorer is not None}
+        return {name: parts.restorer for name, parts in self._parts.items() if parts.restorer}
 
     @cached_property
     def _loads(self) -> Mapping[str, Callable[[], Parts]]:

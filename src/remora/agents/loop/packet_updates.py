@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec import UNSET
@@ -27,68 +28,63 @@ RunScript = Callable[[Tool], Awaitable[ToolExecution]]
 Emit = Callable[[Payload, int, PacketDelta], Event]
 
 
+@dataclass
 class PacketUpdates:
     """Updates the packet of an agent, and records each update.
 
     Updates that are already recorded are not repeated.
     """
 
-    def __init__(
-        self,
-        job: Job,
-        dependencies: AgentDependencies,
-        state: AgentState,
-        run_script: RunScript,
-        emit: Emit,
-    ) -> None:
-        self._job = job
-        self._dependencies = dependencies
-        self._state = state
-        self._run_script = run_script
-        self._emit = emit
-        sides = NodeVersions(job, dependencies.workspace, dependencies.user_file)
-        room = dependencies.settings.hub_characters(dependencies.model.counter.rate)
-        self._hook = PullHook(dependencies.facts, sides, dependencies.redact, room)
+    job: Job
+    own: AgentDependencies
+    state: AgentState
+    run_script: RunScript
+    emit: Emit
+
+    def __post_init__(self) -> None:
+        sides = NodeVersions(self.job, self.own.workspace, self.own.user_file)
+        room = self.own.settings.hub_characters(self.own.model.counter.rate)
+        self._hook = PullHook(self.own.facts, sides, self.own.redact, room)
 
     async def run_context_scripts(self) -> None:
         """Run each context script once at turn 0."""
-        start = self._state.start
-        if start is None or start.first_turn or self._state.turn.number:
+        start = self.state.start
+        if start is None or start.first_turn or self.state.turn.number:
             return
-        for part in self._dependencies.agent.context[self._state.scripts.run :]:
-            execution = await self._run_script(part)
+        for part in self.own.agent.context[self.state.scripts.run :]:
+            execution = await self.run_script(part)
             delta = self._context.delta_for({"tool": part.script.name, **execution.result})
             delta = replace(self.permitted(delta), add_action=UNSET)
-            self._emit(context_update("context", execution), 0, delta)
+            self.emit(context_update("context", execution), 0, delta)
 
     async def _update_findings(self, turn: int) -> None:
         """Run context scripts again whose findings a change of files has outdated."""
-        for number in [*self._state.scripts.outdated]:
-            execution = await self._run_script(self._dependencies.agent.context[number])
+        for number in [*self.state.scripts.outdated]:
+            execution = await self.run_script(self.own.agent.context[number])
             found = execution.result.get("diagnostics") or ()
             delta = PacketDelta(diagnostics=shown_diagnostics(tuple(found)))
-            self._emit(context_update("context", execution), turn, delta)
+            self.emit(context_update("context", execution), turn, delta)
 
     async def prepare_turn(self, turn: int) -> None:
         """Update the candidates, and then the facts about what they are about."""
         await self._update_findings(turn)
-        if not self._state.turn.has_candidates:
+        if not self.state.turn.has_candidates:
             await self._update_candidates(turn)
-        if not (self._state.turn.has_facts or self._state.turn.is_over):
+        if not (self.state.turn.has_facts or self.state.turn.is_over):
             await self._update_facts(turn)
 
     async def _update_facts(self, turn: int) -> None:
         pulled = await self._hook.pull(self._context.packet)
         if pulled is not None:
             update = ContextUpdate(source="hub", value=pulled.value, error=pulled.error)
-            self._emit(update, turn, pulled.delta)
+            self.emit(update, turn, pulled.delta)
 
     async def _update_candidates(self, turn: int) -> None:
-        part = self._dependencies.agent.candidates
+        part = self.own.agent.candidates
         if part is None:
             return
-        execution = await self._run_script(part)
-        base = self._dependencies.workspace.base_bytes(self._job.path)
+        execution = await self.run_script(part)
+        base = self.own.workspace.base_bytes(self.job.path)
         stated = execution.result.get("candidate_actions", execution.record["parsed_output"])
         found, refusal = as_candidates(stated, base)
         actions, problem = self._valid(found)
@@ -103,7 +99,7 @@ class PacketUpdates:
             changes["update_knowledge"] = knowledge(facts)
         if problem:
             changes["set_error"] = error_text(problem)
-        self._emit(context_update("candidates", execution), turn, PacketDelta(**changes))
+        self.emit(context_update("candidates", execution), turn, PacketDelta(**changes))
 
     def _shows_what_was_recalled(self) -> bool:
         last = self._context.packet.recent_actions[-1:]
@@ -114,17 +110,17 @@ class PacketUpdates:
         if delta.candidate_actions is not UNSET:
             actions, _ = self._valid(delta.candidate_actions)
             delta = replace(delta, candidate_actions=actions)
-        schema = self._dependencies.agent.definition.packet_extension
+        schema = self.own.agent.definition.packet_extension
         return checked_extensions(delta, self._context.packet.extensions, schema)
 
     def _valid(self, found: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], str]:
-        complete = not self._state.asks_model(self._dependencies.settings)
-        left = found if complete else [*filter(self._state.suggestions.may_try, found)]
-        return valid_candidates(left, self._state.tools, complete=complete)
+        complete = not self.state.asks_model(self.own.settings)
+        left = found if complete else [*filter(self.state.suggestions.may_try, found)]
+        return valid_candidates(left, self.state.tools, complete=complete)
 
     @property
     def _context(self) -> ContextManager:
-        return self._state.context
+        return self.state.context
 
 
 def error_delta(error: AgentError) -> PacketDelta:
