@@ -93,7 +93,7 @@ def test_one_text_stands_for_a_list_of_one(project: Path) -> None:
 def test_errors_are_typed_and_wrong_arguments_are_refused(project: Path) -> None:
     with pytest.raises(NotFound, match="no run"):
         remora.accept(every=True)
-    with pytest.raises(NotFound, match="'lnt'"):
+    with pytest.raises(UsageError, match="'lnt'"):
         remora.analyze(operations=["lnt"])
     with pytest.raises(UsageError, match="does not exist"):
         remora.plan("gone.py")

@@ -17,7 +17,7 @@ from remora.agents.definition.agent import (
 from remora.agents.definition.agent_yaml import definition_schema, read_definition
 from remora.bootstrap.operations import BUILT_IN
 from remora.chat import ToolSchema
-from remora.errors import ConfigError, NotFound
+from remora.errors import ConfigError, UsageError
 from remora.pym import ScriptChecks
 
 GOOD = """\
@@ -197,7 +197,7 @@ class TestProject:
     def test_an_unknown_operation_or_agent_lists_the_known_ones(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"'lnt' \(did you mean 'lint'\?\)"):
             with_replaced(tmp_path, BUILT_IN, ["lint", "lnt"])
-        with pytest.raises(NotFound) as caught:
+        with pytest.raises(UsageError) as caught:
             agent_named(load_agents(tmp_path, BUILT_IN), "lin")
         assert "lint" in caught.value.hint
 
