@@ -1,11 +1,13 @@
 """A look at a project, for the command that has a result in it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
+from pathlib import Path
 
 from remora.bootstrap.invocation import Invocation
-from remora.errors import RemoraError
+from remora.errors import OutsideError, RemoraError
+from remora.files.git import git_output
 from remora.files.project_files import project_files
 from remora.ids import NodeKey, display_name
 from remora.models.provider import used_provider
@@ -36,7 +38,8 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
 
     That is `review` for pending changes of the newest run, `judge` for new work, `analyze` for what
     rules can fix, `analyze` with an installed model for what they cannot write, or else `judge` for
-    the last commit. Without a plan, some files are planned; if they cannot be, the step says why.
+    the last commit that changed Python. Without a plan, some files are planned; if they cannot be,
+    the step says why.
     """
     pending = sum(run.undecided for run in list_run_lines(project.trace, slice(-1, None)))
     if pending:
@@ -46,6 +49,7 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
     judge = NextStep(("judge",), f"{files} since {change.since or 'the last commit'}")
     if change.files and not change.is_last_commit:
         return judge
+    free = judge if change.files else _last_change(project.root)
     left: dict[str, Mapping[str, Iterable[NodeKey]]] = {}
     try:
         for known in [plan] if plan else plans_of_some(invocation, project):
@@ -57,14 +61,24 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
                 number = count(known.findings or len(known.jobs), unit)
                 return NextStep(("analyze",), f"{number} to fix in {where}")
             left |= known.left_nodes
+            if not (known.files or known.unreadable):
+                free = NextStep((), "no Python file is here", "name another with `--root DIR`")
     except RemoraError as error:
         return NextStep(("analyze",), error.message, error.hint)
-    free = judge if change.files else NextStep(("hub", "index"), "")
     if unwritten := [name for name in left if {NEEDS_NAME, NEEDS_WRITER} & {*left[name]}]:
         cache = invocation.folders.cache
         step = model_step(project.root, invocation.folder, cache, unwritten, left)
         return free._replace(costly=f"{step.why}: {step.missing}") if step.missing else step
     return free
+
+
+def _last_change(root: Path) -> NextStep:
+    words = "log -1 --min-parents=1 --max-parents=1 --format=%p..%h -- *.py"
+    why, changed = "`judge` needs commits of git, and there are none", b""
+    with suppress(OutsideError):
+        why, changed = "", git_output(root, *words.split()).strip()
+    named = NextStep(("judge", changed.decode()), "the last commit that changed Python")
+    return named if changed else NextStep(("hub", "index"), why)
 
 
 def plans_of_some(invocation: Invocation, project: Project) -> Iterator[Plan]:

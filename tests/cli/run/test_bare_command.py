@@ -46,3 +46,34 @@ def test_remora_alone_names_the_command_that_has_a_result(
         assert poor("--json", cwd=root).document["next"]["command"] == "remora judge"
         git(root, "branch", "-f", "main")
         assert "since the commit before HEAD" in poor(cwd=root).out
+        git(root, "commit", "-q", "--allow-empty", "-m", "more")
+        last = git(root, "log", "-1", "--format=%p..%h", "HEAD~1").strip()
+        assert (
+            f"the last commit that changed Python; next: `remora judge {last}`"
+            in poor(cwd=root).out
+        )
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (
+            "a.py",
+            "`judge` needs commits of git, and there are none; next: `remora hub index`\n",
+        ),
+        (
+            "pyproject.toml",
+            "no Python file is here; next: name another with `--root DIR`\n",
+        ),
+    ],
+)
+def test_without_git_or_python_it_says_so(
+    path: str, said: str, tmp_path: Path, poor: Remora
+) -> None:
+    text = (
+        ""
+        if path == "pyproject.toml"
+        else '"""Rows."""\n\n\ndef total(row):\n    """Add."""\n    return sum(row)\n'
+    )
+    done = poor(cwd=write(tmp_path / "plain", {path: text}))
+    assert done.out == said

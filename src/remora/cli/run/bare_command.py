@@ -11,7 +11,8 @@ def print_next_step(options: Options) -> bool:
     from remora.files.project_root import is_project
 
     invocation = invocation_of(options)
-    if not is_project(invocation.find_root()):
+    root = invocation.find_root()
+    if not is_project(root) and not any(root.glob("*.py")):
         return False
     with working(options, "looking at the project"):
         from remora.bootstrap.open_project import open_project

@@ -247,20 +247,7 @@ def _sarif_document(found: "Judgement") -> Any:
 
 
 def _judgement_lines(found: "Judgement") -> Iterator[str]:
-    from remora.text import count
-
     if found.untested:
         yield from wrap_text(f"tests not judged: {found.untested}", terminal_width(), "  ")
-    known = f", {found.known:,} known left out" if found.known else ""
-    known += f"; {count(found.unread, 'file')} could not be read" if found.unread else ""
-    files = count(found.files, "changed Python file")
-    since = f" since {found.since}" if found.since else ""
-    if not found.files:
-        yield f"no Python file is changed{since}"
-    else:
-        remarks = count(len(found.problems), "remark") if found.problems else "no remarks"
-        late = " so far", ": not all was judged, no time was left (`--seconds` gives more)"
-        so_far, why = late if found.late else ("", "")
-        yield from wrap_text(
-            f"{remarks}{so_far} on {files}{since}{known}{why}", terminal_width(), "  "
-        )
+    why = ": not all was judged, no time was left (`--seconds` gives more)" if found.late else ""
+    yield from wrap_text(f"{found.sentence}{why}", terminal_width(), "  ")

@@ -59,10 +59,7 @@ def boundary_calls(subject: TargetFunction, known: Sequence[CallInput]) -> list[
 
 
 def _vary(call: ast.Call, draw: random.Random) -> None:
-    """Replace literals in the arguments of a call, some by a number that another one is or shows.
-
-    Only `limited("5", low=5)` tells `int(text) < low` and `int(text) <= low` apart.
-    """
+    """Replace literals of a call, also by numbers of others: `f("5", 6)` becomes `f("6", 6)`."""
     parts = (node for argument in (*call.args, *call.keywords) for node in ast.walk(argument))
     literals = [node for node in parts if isinstance(node, ast.Constant)]
     numbers = [int(text) for node in literals if _IS_NUMBER(text := str(node.value))]

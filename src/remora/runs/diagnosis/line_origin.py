@@ -53,8 +53,8 @@ def line_origin(project: ProjectRecords, path: str, number: int) -> dict[str, An
                 "job": job_document(job),
             }
     command = shlex.join(["git", "log", "-L", f"{number},{number}:{path}"])
-    message = f"no accepted change wrote {path}:{number}"
-    raise NotFound(message, hint=f"`{command}` lists its commits")
+    hint = f"`{command}` lists its commits"
+    raise NotFound(f"no accepted change wrote {path}:{number}", hint=hint)
 
 
 def _accepted(project: ProjectRecords) -> Iterator[tuple[str, CurrentAttempts, ReadyChange]]:

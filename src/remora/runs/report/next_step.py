@@ -19,7 +19,7 @@ class NextStep(NamedTuple):
     why: str
     missing: str = ""
     costly: str = ""
-    """Another step, which needs a download first."""
+    """Another step, such as one that needs a download first."""
 
 
 def model_step(

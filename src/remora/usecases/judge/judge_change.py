@@ -89,6 +89,18 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The lines around the first problems, by path and number."""
 
     @property
+    def sentence(self) -> str:
+        """How many remarks there are, and on what."""
+        since = f" since {self.since}" if self.since else ""
+        if not self.files:
+            return f"no Python file is changed{since}"
+        remarks = count(len(self.problems), "remark") if self.problems else "no remarks"
+        known = f", {self.known:,} known left out" if self.known else ""
+        known += f"; {count(self.unread, 'file')} could not be read" if self.unread else ""
+        files = count(self.files, "changed Python file")
+        return f"{remarks}{' so far' * self.late} on {files}{since}{known}"
+
+    @property
     def shown_unjudged(self) -> list[str]:
         """What could not be judged, and why: places with equal reasons together, some of them named."""
         places = dict[tuple[str, str], list[str]]()

@@ -6,7 +6,6 @@ import builtins
 import dis
 import os
 import sys
-from collections import Counter
 from types import FunctionType
 from typing import Any, Dict, Iterator, List, Set
 
@@ -20,8 +19,6 @@ _LEAST_S = 1.0
 _WAITING = 5
 """Ratio of the limit in real time, which counts for tests that wait, to the limit in CPU time."""
 _CRASHES = (TypeError, AttributeError, NameError, LookupError, ArithmeticError)
-_ALIVE = 2
-"""Mutants that survive in a place, of which one may be equivalent (decision)."""
 _SHARE = 0.8
 """Share of the order's time after which no further mutants are tried."""
 
@@ -31,7 +28,7 @@ class MutantLoop:
 
     Tests that enter the function run with mutants, the fastest first. If one of them does not pass
     twice, or if time is up before all tests ran, no mutant is known to survive. If an order has
-    `enough`, no mutant is tried after two that survive in a place, or one in so many `places`.
+    `enough`, no mutant is tried after some survive in so many of their `places`.
     """
 
     def __init__(self, asked: Order, name: str, order: Order) -> None:
@@ -56,16 +53,14 @@ class MutantLoop:
         if self.order.get("each"):
             self.kill_each(functions, alive, took)
             return True
-        places, survived = self.order.get("places"), Counter[int]()
+        survived: Set[int] = set()
         for number, text in enumerate(self.order["mutants"] if alive else ()):
-            place = places[number] if places else number
             if len(survived) == self.order.get("enough") or monotonic() > self.until:
                 break
             self.found["tried"] = number + 1
-            is_open = survived[place] < _ALIVE and self.prepare(functions, text)
-            if is_open and self.all_pass(f"m{number}", alive, limit):
+            if self.prepare(functions, text) and self.all_pass(f"m{number}", alive, limit):
                 self.found["lines"].append(number)
-                survived[place] += 1
+                survived.update(self.order.get("places", ())[number : number + 1])
         return True
 
     def kill_each(self, functions: List[FunctionType], items: List[Any], took: Order) -> None:
