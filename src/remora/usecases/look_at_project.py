@@ -38,8 +38,7 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
 
     That is `review` for pending changes of the newest run, `judge` for new work, `analyze` for what
     rules can fix, `analyze` with an installed model for what they cannot write, or else `judge` for
-    the last commit that changed Python. Without a plan, some files are planned; if they cannot be,
-    the step says why.
+    the last commit with Python. Without a plan, some files are planned, or the step says why not.
     """
     pending = sum(run.undecided for run in list_run_lines(project.trace, slice(-1, None)))
     if pending:

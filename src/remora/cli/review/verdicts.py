@@ -204,12 +204,10 @@ def _reverted_lines(
         stays = "stays; to withdraw it" if rejected == 1 else "stay; to withdraw them"
         yield f"{count(rejected, 'rejection')} {stays}: `{back}`"
     if done.conflicts:
-        number = count(len(done.conflicts), "conflict")
-        yield click.style(f"{number}, not reverted:", fg="yellow")
-    for conflict in done.conflicts:
-        yield escape_line(f"  {display_name(conflict['node_id'])}")
-        yield from indented(f"{conflict['path']}: {conflict['detail']}")
-    if done.conflicts:
+        yield click.style(f"{count(len(done.conflicts), 'conflict')}, not reverted:", fg="yellow")
+        for conflict in done.conflicts:
+            yield escape_line(f"  {display_name(conflict['node_id'])}")
+            yield from indented(f"{conflict['path']}: {conflict['detail']}")
         yield f"next: remove the change yourself; `remora diff {done.run_id}` shows it"
     if done.reverted:
         yield from _record_lines(options, done)
