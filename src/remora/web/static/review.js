@@ -44,7 +44,10 @@ const keys = {
   y: accept,
   n: () => changes[current]?.querySelector("[name=reason]")?.focus(),
   c: () => keys.n(),
-  v: () => changes[current]?.querySelector(".viewed input").click(),
+  v: () => {
+    changes[current]?.focus({ preventScroll: true }); // a folded hunk would lose it
+    changes[current]?.querySelector(".viewed input").click();
+  },
   e: () => changes[current]?.querySelectorAll(".context").forEach((button) => button.click()),
   s: () => changes[current]?.querySelectorAll("[name=hunk]").forEach((box) => {
     box.checked = false;
@@ -64,9 +67,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target.matches("[name=hunk]")) event.preventDefault();
 });
 
-// single letters must not decide anything while the focus is elsewhere
+// single letters must not decide anything while the focus is elsewhere; where nothing has it, some
+// move it back
 document.addEventListener("keydown", (event) => {
-  if (!event.target.closest(".change-set, .decided")) return;
+  const moves = event.target === document.body && "jkJKq?".includes(event.key);
+  if (!moves && !event.target.closest(".change-set, .decided")) return;
   if (event.target.matches("input:not([type=checkbox]), select")) return;
   if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
   event.preventDefault();
