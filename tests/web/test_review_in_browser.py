@@ -30,7 +30,11 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
         page.reload()
         expect(page.locator("#viewed")).to_have_text(", 1 of 1 viewed")
         expect(page.locator(".hunk-lines").last).to_be_hidden()
-        for key in ("v", "J", "v", "v", "s", "n", "Escape", "y"):
+        for key in ("v", "J", "v"):
+            page.keyboard.press(key)
+        expect(page.locator(".change-set")).to_be_focused()
+        page.locator("h1").click()
+        for key in ("k", "v", "s", "n", "Escape", "y"):
             page.keyboard.press(key)
         expect(page.locator(".verdict .problem")).to_have_text(re.compile("Check a hunk first"))
         for key in ("J", "J", "Space"):
