@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import opened_page
 from tests.cli.conftest import Remora
@@ -14,6 +14,11 @@ from tests.web.test_review import BEFORE, address_of, project, two, user, verdic
 
 __all__ = ["project", "two", "user"]
 pytestmark = pytest.mark.slow
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
 
 
 def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
@@ -30,15 +35,12 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
         page.reload()
         expect(page.locator("#viewed")).to_have_text(", 1 of 1 viewed")
         expect(page.locator(".hunk-lines").last).to_be_hidden()
-        for key in ("v", "J", "v"):
-            page.keyboard.press(key)
+        press(page, "v", "J", "v")
         expect(page.locator(".change-set")).to_be_focused()
         page.locator("h1").click()
-        for key in ("k", "v", "s", "n", "Escape", "y"):
-            page.keyboard.press(key)
+        press(page, "k", "v", "s", "n", "Escape", "y")
         expect(page.locator(".verdict .problem")).to_have_text(re.compile("Check a hunk first"))
-        for key in ("J", "J", "Space"):
-            page.keyboard.press(key)
+        press(page, "J", "J", "Space")
         expect(page.locator("button[value=accept]")).to_have_text(re.compile("1 of 2 hunks"))
         page.keyboard.press("y")
         expect(page.locator(".message")).to_contain_text("1 change accepted")
