@@ -21,7 +21,7 @@ def press(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
+def test_viewed_changes_fold_and_keep_the_keys(
     browser: Browser, project: Path, user: Remora
 ) -> None:
     with served(project, user) as link, opened_page(browser) as page:
@@ -40,7 +40,17 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
         page.locator("h1").click()
         press(page, "k", "v", "s", "n", "Escape", "y")
         expect(page.locator(".verdict .problem")).to_have_text(re.compile("Check a hunk first"))
-        press(page, "J", "J", "Space")
+
+
+def test_hunks_are_chosen_and_decided_with_keys(
+    browser: Browser, project: Path, user: Remora
+) -> None:
+    with served(project, user) as link, opened_page(browser) as page:
+        page.goto(link)
+        page.locator(".runs a").first.click()
+        page.get_by_role("link", name="Review 1 change").click()
+        expect(page.locator(".change-set")).to_be_focused()
+        press(page, "s", "J", "J", "Space")
         expect(page.locator("button[value=accept]")).to_have_text(re.compile("1 of 2 hunks"))
         page.keyboard.press("y")
         expect(page.locator(".message")).to_contain_text("1 change accepted")
