@@ -24,7 +24,7 @@ _SAY_NOTHING = frozenset(
         *("method", "function", "class", "object", "instance", "value", "data", "result", "item"),
         *("thing", "true", "false", "none", "parameter", "argument", "represent", "define"),
         *("provide", "use", "call", "execute", "will", "can", "based", "using", "self"),
-        *("docstring", "one", "line", "what", "show", "describe", "explain", "does", "code"),
+        *("docstrings", "one", "line", "what", "show", "describe", "explain", "does", "code"),
     )
 )
 """The last line is for small models, which repeat the task: "A one-line docstring that shows what the
