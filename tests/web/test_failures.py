@@ -91,7 +91,7 @@ def test_what_the_budget_dropped_is_beside_the_packet(user: Remora, tmp_path: Pa
     pages, planted = shown(BUDGET_DROPPED, user, tmp_path)
     text = pages.get(f"/agents/{planted.agent_id}?turn=7").text
     turns = text.split("<article")[1:]
-    trimmed = [number for number, turn in enumerate(turns) if '<span class="trimmed">' in turn]
+    trimmed = [number for number, turn in enumerate(turns) if '">trimmed</span>' in turn]
     assert trimmed == [2, 3, 4, 5, 6, 7, 8, 9], "each turn after the 12 lines were found"
     dropped = turns[7].partition("The packet did not say")[2]
     assert re.match(r" \d+ parts: the budget left out at most \d+ tokens</summary>", dropped)

@@ -73,6 +73,8 @@ class JobResult(NamedTuple):
     gates: Gates | None
     diff: str
     retry_command: str
+    others: dict[str, str]
+    """The jobs before and after it in the run, or nothing, by what they are called."""
 
 
 def _result(agent: AgentRecord) -> JobResult | None:
@@ -84,17 +86,21 @@ def _result(agent: AgentRecord) -> JobResult | None:
         for event in read_events(agent.project.trace.existing_run(agent.first.run_id)):
             counting.add(data := typed_payload(event))
             model = model_words(data) if isinstance(data, RunStart) else model
-        own = next((s for s in counting.starts() if s.agent_id == agent.agent_id), None)
-        end = counting.ends.get(agent.agent_id)
+        starts = {start.agent_id: start for start in counting.starts()}
+        own, end = starts.get(agent.agent_id), counting.ends.get(agent.agent_id)
         if own is None or end is None:
             return None
+        ids = ["", *starts, ""]
+        at = ids.index(agent.agent_id)
+        others = {"previous job": ids[at - 1], "next job": ids[at + 1]}
         job = with_review(read_job(agent.project.trace, own, end), counting)
         gates = counting.gates if job.proposal.changes else None
         if gates is not None:
             taken = tuple(t for t in gates.taken_out if t.agent_id == agent.agent_id)
             gates = replace(gates, taken_out=taken)
         words = ["remora", "retry", agent.first.run_id, display_name(job.node_id), *model]
-        return JobResult(job, gates, job_diff(agent.project, job), shlex.join(words))
+        diff = job_diff(agent.project, job)
+        return JobResult(job, gates, diff, shlex.join(words), others)
     return None
 
 

@@ -1,5 +1,6 @@
 """The application of `remora ui`: its routes, and the checks that each request passes."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from datetime import UTC, datetime
@@ -24,7 +25,7 @@ from remora.trace.verify.folder_check import verify_all
 from remora.usecases.hub.open_hub import SharedHub
 from remora.web.agent_page import agent_page, line_file, prompt_file, record_part, turns_part
 from remora.web.change_pages import impact_page, judge_page, judge_whole
-from remora.web.html_responses import PageHeaders, error_page, page
+from remora.web.html_responses import PageHeaders, error_page, load_templates, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page, reach_part
 from remora.web.project_part import project_part, work_part
@@ -112,9 +113,14 @@ def _start(session: Session, link_used: Callable[[], None], request: Request) ->
 
 @asynccontextmanager
 async def _closing(hub: SharedHub, verdicts: VerdictQueue, _app: Starlette) -> AsyncIterator[None]:
-    """Close the Hub and give up verdicts when the server ends."""
+    """Close the Hub and give up verdicts when the server ends.
+
+    Templates are read at the start: those of a later version may not fit this code.
+    """
+    loading = asyncio.create_task(asyncio.to_thread(load_templates))
     with closing(hub), closing(verdicts):
         yield
+    await loading
 
 
 def _show_error(request: Request, error: Exception) -> HTMLResponse:

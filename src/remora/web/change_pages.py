@@ -22,6 +22,9 @@ from remora.web.review_page import first_value, read_form
 from remora.web.session import Session
 from remora.web.verdict_queue import Outcome, VerdictQueue
 
+_LONG_S = 120.0
+"""Seconds of a judgement that is to take longer."""
+
 
 def judge_page(
     invocation: Invocation, session: Session, queue: VerdictQueue, request: Request
@@ -48,10 +51,12 @@ async def judge_whole(
     form = await read_form(session, request)
     if isinstance(form, Response):
         return form
-    last = judging.last_judgement(open_project(invocation)) if "again" in form else None
+    is_again = "again" in form or "longer" in form
+    last = judging.last_judgement(open_project(invocation)) if is_again else None
     asked = ChangeRequest(*last.asked) if last else ChangeRequest(first_value(form, "range"))
     if not queue.of_run("")[0]:
-        await queue.add("", (), partial(_judge, invocation, asked)).finish_soon()
+        seconds = _LONG_S if "longer" in form else judging.LEAST_S
+        await queue.add("", (), partial(_judge, invocation, asked, seconds)).finish_soon()
     return RedirectResponse("/judge", 303)
 
 
@@ -73,20 +78,24 @@ def impact_page(invocation: Invocation, request: Request) -> Response:
     return page_in_two_parts("impact.html", body, request, asked=name)
 
 
-def _judge(invocation: Invocation, request: ChangeRequest, tell: Announce) -> Outcome:
+def _judge(
+    invocation: Invocation, request: ChangeRequest, seconds: float, tell: Announce
+) -> Outcome:
     """Judge a change, which keeps the judgement. Return what is wrong if it cannot be judged."""
     observer = judging.JudgeObserver(tell, lambda found: tell(f"{found.path}: {found.text}"))
     try:
-        judging.judge_change(invocation, request, observer)
+        judging.judge_change(invocation, request, observer, seconds=seconds)
     except RemoraError as error:
         return Outcome(error.with_hint)
     return Outcome("")
 
 
 def _judged(invocation: Invocation, session: Session, query: QueryParams, link: Links) -> str:
-    last = judging.last_judgement(open_project(invocation)) if "last" in query else None
+    kept = judging.last_judgement(open_project(invocation))
+    last = kept if "last" in query else None
     asked = ChangeRequest(query.get("range", "").strip())
     found = last.judgement if last else judging.judge_change(invocation, asked, static=True)
-    values = {"found": found, "last": last, "form_token": session.form_token, "link": link}
+    values = {"found": found, "last": last, "kept": kept, "form_token": session.form_token}
     gone = "last" in query and last is None
-    return render("judge_body.html", asked=asked.revisions, advice=ADVICE, gone=gone, **values)
+    about = {"asked": asked.revisions, "advice": ADVICE, "gone": gone}
+    return render("judge_body.html", link=link, **about, **values)

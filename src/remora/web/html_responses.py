@@ -84,6 +84,7 @@ def templates() -> Environment:
         finalize=without_hidden,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     found.filters |= {
         "visible": visible,
@@ -114,6 +115,12 @@ def templates() -> Environment:
         "now": lambda: datetime.now(UTC).isoformat(),
     }
     return found
+
+
+def load_templates() -> None:
+    """Read all templates."""
+    for name in templates().list_templates():
+        templates().get_template(name)
 
 
 def render(name: str, **values: Any) -> str:

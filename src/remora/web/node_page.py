@@ -58,7 +58,7 @@ async def node_page(invocation: Invocation, hub: SharedHub, request: Request) ->
         facts=_facts(node),
         source=await asyncio.to_thread(_source, project, node),
         links=[
-            ("Callers", node.callers),
+            ("Callers, tests included", node.callers),
             ("References", node.references),
             ("Callees", node.callees),
         ],

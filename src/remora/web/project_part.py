@@ -1,6 +1,7 @@
 """The state of the project at the top of the home page: its change, its work, its model, its Hub."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import chain
 from time import time
 
@@ -56,10 +57,10 @@ def work_part(invocation: Invocation, _request: Request) -> Response:
     stamps = [(path, *stamp_of((project.root / path).lstat())) for path in paths]
     question = repr((__version__, project.config, _model(invocation, project), stamps)).encode()
     kept = KeptAnswers(project.cache / "answers" / "work")
-    return HTMLResponse(kept.answer(question, lambda: _work(invocation, project)))
+    return HTMLResponse(kept.answer(question, lambda: _work(invocation, project, paths)))
 
 
-def _work(invocation: Invocation, project: Project) -> bytes:
+def _work(invocation: Invocation, project: Project, paths: Iterable[str]) -> bytes:
     work = defaultdict[str, Counter[str]](Counter)
     for plan in plans_of_some(invocation, project):
         for job in plan.jobs:
@@ -68,7 +69,9 @@ def _work(invocation: Invocation, project: Project) -> bytes:
             for key in chain(*reasons.values()):
                 work[split_node_key(key)[0]][name] += 1
     files = sorted(work.items(), key=lambda item: -item[1].total())
-    return render("work.html", files=files[:_MOST_FILES], more=files[_MOST_FILES:]).encode()
+    values = {"files": files[:_MOST_FILES], "more": files[_MOST_FILES:]}
+    has_code = any(path.endswith(".py") for path in paths)
+    return render("work.html", has_code=has_code, **values).encode()
 
 
 def _model(invocation: Invocation, project: Project) -> str:

@@ -196,6 +196,12 @@ def _verdict_text(done: Verdicts) -> str:
     ]
     parts += part if len(done.accepted) == 1 else []
     parts += [f"not written: {part['path']}: {part['detail']}" for part in done.unwritten]
+    written = {job.node_id for job in done.view.jobs if job.review.is_written}
+    if any(part["node_id"] in written for part in done.unwritten):
+        run = done.view.run_id
+        parts.append(
+            f"your edit stays; `remora diff {run}` shows what was accepted, to undo by hand"
+        )
     parts += [*done.notes, *done.damaged]
     parts += [f"stopped: {done.error.with_hint}"] if done.error is not None else []
     return "; ".join(parts) or "nothing was decided"

@@ -38,7 +38,7 @@ def test_a_stream_without_an_end_was_interrupted_and_damage_is_named(copied: Ran
     number = next(n for n, line in enumerate(lines) if b'"type":"tool_call"' in line)
     stream(copied).write_bytes(b"".join(lines[: number + 1]))
     turn = json.loads(lines[number])["turn"]
-    assert why(copied).startswith(f"Interrupted at turn {turn}, after tool_call: ")
+    assert why(copied).startswith(f"Interrupted at turn {turn}, after tool call: ")
     stream(copied).write_bytes(b"".join(lines)[:-40])
     assert why(copied).startswith("Interrupted at turn ")
     stream(copied).write_bytes(b"".join([*lines[:3], b"{}\n", *lines[4:]]))

@@ -157,7 +157,7 @@ def _find_cause(history: AgentHistory, review: Review | None, *, is_written: boo
     if end is None:
         assert last is not None  # the stream is not empty
         evidence = (Evidence(last.turn, last.seq, f"the last event: {last.type}"),)
-        at = f"turn {last.turn}, after {last.type}"
+        at = f"turn {last.turn}, after {last.type.replace('_', ' ')}"
         if is_written:
             return Cause("running", None, f"The agent is still running: {at}", evidence)
         text = f"Interrupted at {at}: the process ended before the agent did"
@@ -360,4 +360,4 @@ def _explain_stop(history: AgentHistory, end: AgentEnd) -> Cause:
 
 def _quoted(text: str) -> str:
     """Return a message on one line, cut to a length that fits in a sentence, or that it is empty."""
-    return clip(" ".join(text.split()), 160).rstrip(". ") or "without a message"
+    return clip(" ".join(text.split()), 240).rstrip(". ") or "without a message"

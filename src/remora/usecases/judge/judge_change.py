@@ -33,7 +33,7 @@ from remora.usecases.judge.change_trees import ChangeRequest, change_trees, last
 from remora.version import __version__
 from remora.workspaces.rooted_files import RootedFiles
 
-_LEAST_S = 20.0
+LEAST_S = 20.0
 """With less time, a busy machine does not start the tests often enough (decision)."""
 _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
@@ -159,7 +159,7 @@ def judge_change(
     request: ChangeRequest,
     observer: JudgeObserver = JudgeObserver(),  # noqa: B008 (frozen)
     *,
-    seconds: float = _LEAST_S,
+    seconds: float = LEAST_S,
     static: bool = False,
     baseline: Baseline | None = None,
 ) -> Judgement:
@@ -191,7 +191,7 @@ def judge_change(
             _ask_operations(project, change, observer.tell, remarks)
         python, why = (None, "") if static else project.find_python()
         if chosen or (python is not None and trees.files):
-            after, ends = ToolTree(trees.after, python), begun + max(seconds, _LEAST_S)
+            after, ends = ToolTree(trees.after, python), begun + max(seconds, LEAST_S)
             left = _STATIC_GATES_S if python is None else ends - time.monotonic()
             change = msgspec.structs.replace(change, after=after, seconds=left)
             _run(project, change, observer.tell, remarks)

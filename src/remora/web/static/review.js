@@ -1,4 +1,4 @@
-// Keys, marks, context and progress of the review. Verdicts also work without this script.
+// Keys, marks, context and progress of the review. Verdicts work without it.
 
 import { load, problem } from "/static/parts.js";
 
@@ -36,6 +36,8 @@ function accept() {
   row?.scrollIntoView({ block: "nearest" });
 }
 
+const entry = (change) => document.querySelector(`.tree [href="#${change?.id}"]`);
+
 const keys = {
   j: () => select(current + 1),
   k: () => select(current - 1),
@@ -67,8 +69,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target.matches("[name=hunk]")) event.preventDefault();
 });
 
-// single letters must not decide anything while the focus is elsewhere; where nothing has it, some
-// move it back
+// single letters decide only where the focus is; if nothing has it, some move it back
 document.addEventListener("keydown", (event) => {
   const moves = event.target === document.body && "jkJKq?".includes(event.key);
   if (!moves && !event.target.closest(".change-set, .decided")) return;
@@ -81,7 +82,10 @@ document.addEventListener("keydown", (event) => {
 
 decided?.addEventListener("focusin", () => { current = -1; });
 for (const [place, change] of changes.entries()) {
-  change.addEventListener("focusin", () => { current = place; });
+  change.addEventListener("focusin", () => {
+    for (const other of changes) entry(other)?.setAttribute("aria-current", other === change);
+    current = place;
+  });
   change.addEventListener("click", ({ target }) => { // a click on a line names it in the comment
     const line = target.closest(".numbered [data-old]:not(.hunk)");
     const reason = change.querySelector("[name=reason]");
@@ -109,11 +113,12 @@ for (const [place, change] of changes.entries()) {
   });
 }
 
-/** Marks of what was viewed stay in this browser. A change set that was viewed is folded. */
+/** Viewed marks stay in this browser, and fold a change. */
 const viewed = document.getElementById("viewed");
 function showViewed() {
-  const number = changes.filter((change) => change.classList.contains("folded")).length;
-  viewed.textContent = `, ${number} of ${changes.length} viewed`;
+  const seen = changes.filter((change) => change.classList.contains("folded"));
+  for (const change of changes) entry(change)?.classList.toggle("seen", seen.includes(change));
+  viewed.textContent = `, ${seen.length} of ${changes.length} viewed`;
   viewed.hidden = changes.length === 0;
 }
 for (const change of changes) {
