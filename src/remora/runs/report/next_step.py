@@ -42,5 +42,6 @@ def model_step(
     words = [f"./{file}" if file.startswith("-") else file for file in shown]
     words += [word for name in operations for word in ("-o", name)]
     missing = None if named else why_none(cache)
-    why = f"{count(files.total(), next(iter(operations), ''))} to write"
+    where = f" in {len(files)} files" if len(files) > 1 else ""
+    why = f"{count(files.total(), next(iter(operations), ''))} to write{where}"
     return NextStep(("analyze", *words, "--decisions", "model"), why, missing or "")
