@@ -448,6 +448,29 @@ def test_a_test_that_reaches_no_function_is_not_late(added: Change) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "body",
+    [
+        "with pytest.raises(ValueError):\n        seconds('5h')",
+        "unittest.TestCase().assertRaises(ValueError, seconds, '5h')",
+    ],
+)
+def test_another_error_than_the_expected_one_is_noticed(
+    tmp_path: Path, plain_python: ProjectPython, body: str
+) -> None:
+    need(2)
+    code = "def seconds(text):\n    if text[-1] != 's':\n        raise ValueError\n    return int(text[:-1])\n"
+    test = f"import unittest, pytest\nfrom times import seconds\n\ndef test_unit():\n    {body}\n"
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "times.py").write_text(code.replace("int(text[:-1])", "[][text]"))
+    (tmp_path / PATH).write_text(test)
+    (found,) = [*changed_tests(change("", test, PATH))]
+    entered = {found.id: ["times.py:seconds"]}
+    place = ToolTree(tmp_path, plain_python)
+    assert plant_faults(place, [found], entered, lambda: False)[found.id].asserted
+
+
+@pytest.mark.slow
 def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) -> None:
     """Not another unit or parameter, what may be an entry of a table or a part of a pattern, nor a
     fault that only the new test detects.

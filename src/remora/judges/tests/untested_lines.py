@@ -158,7 +158,7 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
     for subject in subjects:
         words = subject.file.path, subject.file.after or b"", subject.node.qualname
         probes.append(probe_of(place, *words, number=len(probes)) or {})
-    seconds = change.seconds / (2 if change.reaching else 4)
+    seconds = change.seconds / (2 if change.reaching else 3)
     order = {**test_order(place, "", change.reaching, seconds), "all": True, "probes": probes}
     results = run_orders(place, [{**order, "part": [part, _PARTS]} for part in range(_PARTS)])
     keys, problem = [subject.node.key for subject in subjects], ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import dis
 import os
 import sys
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, Dict, Iterator, List, Set
 
@@ -18,6 +20,7 @@ _BASELINE_S = 20.0
 _LEAST_S = 1.0
 _WAITING = 5
 """Ratio of the limit in real time, which counts for tests that wait, to the limit in CPU time."""
+_EXPECTING = ("raises", "assertRaises", "assertRaisesRegex")
 _CRASHES = (TypeError, AttributeError, NameError, LookupError, ArithmeticError)
 _SHARE = 0.8
 """Share of the order's time after which no further mutants are tried."""
@@ -105,12 +108,19 @@ class MutantLoop:
         return [*found.get("failed", ()), *late]
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
-        """Note how a test fails. An expression in its own file counts as an assertion."""
+        """Note how a test fails. An expression in its own file counts as an assertion.
+
+        So does another error where the test expects one: a guard is gone, and code after it fails.
+        """
         import pytest
 
         if call.excinfo is not None:
             is_assertion = issubclass(call.excinfo.type, (AssertionError, pytest.fail.Exception))
-            if is_assertion or str(call.excinfo.traceback[-1].path) == str(item.fspath):
+            path, entries = str(item.fspath), call.excinfo.traceback
+            own = [entry.lineno + 1 for entry in entries if str(entry.path) == path]
+            is_own = str(entries[-1].path) == path
+            is_expected = any(line in lines for lines in expecting_lines(path) for line in own[-1:])
+            if is_assertion or is_own or is_expected:
                 self.how = "asserted"
             else:
                 self.how = "crashed" if is_crash(call.excinfo.value) else "raised"
@@ -283,6 +293,25 @@ def replace(probe: Order, text: str) -> bool:
     """Replace a function with its probe or a mutant. Return False if that is not possible."""
     functions = functions_at(probe["path"], probe["qualname"], *probe["header"])
     return swap(functions, mutated_code(text, probe["path"], probe["qualname"]))
+
+
+@lru_cache(maxsize=32)  # a test file fails once for each fault
+def expecting_lines(path: str) -> List[range]:
+    """Return the lines of each statement of a file in which an error is expected."""
+    found = []
+    with open(path, "rb") as file:
+        tree = ast.parse(file.read())
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            values = [item.context_expr for item in node.items]
+        elif isinstance(node, ast.Expr):
+            values = [node.value]
+        else:
+            continue
+        names = [getattr(call, "func", None) for call in values]
+        if any(getattr(name, "attr", getattr(name, "id", "")) in _EXPECTING for name in names):
+            found.append(range(node.lineno, (node.end_lineno or 0) + 1))
+    return found
 
 
 def is_crash(error: BaseException) -> bool:
