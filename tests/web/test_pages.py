@@ -44,6 +44,7 @@ def test_a_run_lists_its_jobs_with_the_cause_of_failures(
     text = pages.get(f"/runs/{failed.run_id}").text
     assert f'href="/agents/{failed.agent_id}"' in text
     assert "The summary of check at turn 1 lost the error" in text
+    assert f"<code>remora retry {failed.run_id} src/price.py:total --model http" in text
     for query in ("", "status=failed", "status=verified", "node=TOTAL", "node=x"):
         text = pages.get(f"/runs/{failed.run_id}?{query}").text
         assert text.count('href="/agents/') == (query not in ("status=verified", "node=x"))

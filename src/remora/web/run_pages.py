@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from shlex import join
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -14,13 +15,14 @@ from starlette.responses import Response
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
 from remora.errors import RemoraError
-from remora.ids import split_node_key
+from remora.ids import display_name, split_node_key
 from remora.runs.diagnosis.why_line import why
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import JobDocuments, RunView, read_run
 from remora.runs.records.run_listing import list_run_lines, place_text
+from remora.runs.records.run_record import model_words
 from remora.runs.records.totals import phrases_of, proposed_text, totals_by_operation
 from remora.runs.report.job_texts import done_summary, unread_text, why_not_judged
 from remora.statuses import CONFLICT, NO_MODEL, RUNNING, UNDECIDED, WITHOUT_RESULT, results_of
@@ -82,6 +84,8 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int, 
             (job.review.state or str(job.status) for job in view.jobs), view.planned
         ),
         gates=view.gates,
+        resume=_command(view, "analyze", "--resume", run_id),
+        retry_of=lambda job: _command(view, "retry", run_id, display_name(job.node_id)),
         not_judged=why_not_judged(view),
         unread=unread_text(plan.get("unreadable", [])),
         rows=[*job_rows(shown, _causes(project, shown))],
@@ -95,6 +99,11 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int, 
         choices=_choices(view),
         is_running=view.status == RUNNING,
     )
+
+
+def _command(view: RunView, *words: str) -> str:
+    """Return a command that uses the model of a run."""
+    return join(["remora", *words, *model_words(view.start)])
 
 
 def used_model(view: RunView) -> str:
