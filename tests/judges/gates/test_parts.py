@@ -40,8 +40,8 @@ def project(judged: Judged) -> Project:
 
 
 def is_refused(judged: Judged, done: Verdicts) -> bool:
-    (conflict,) = done.conflicts
-    assert conflict["detail"].startswith(WORSE)
+    (refused,) = done.refused
+    assert refused["detail"].startswith(WORSE)
     assert [job.review.state for job in done.view.jobs] == ["pending"]
     return (judged.root / "a.py").read_text() == SOURCE
 

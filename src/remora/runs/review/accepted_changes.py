@@ -62,7 +62,7 @@ class Verdicts:
     conflicts: list[dict[str, Any]] = field(default_factory=list)
     """The conflicts, as `{node_id, path, detail}`."""
     refused: Sequence[dict[str, Any]] = ()
-    """In the same form, the changes that were not tried, such as code that no test ran with."""
+    """In the same form, the changes that no test ran with, and parts that make a gate worse."""
     notes: list[str] = field(default_factory=list)
     """Messages about change sets that were decided."""
     damaged: list[str]
@@ -88,7 +88,7 @@ class Verdicts:
 
     @property
     def unwritten(self) -> list[dict[str, Any]]:
-        """The conflicts, and the changes that were not tried."""
+        """The conflicts, and what was refused."""
         return [*self.conflicts, *self.refused]
 
     @property
