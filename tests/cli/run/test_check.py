@@ -262,7 +262,7 @@ def test_the_library_returns_what_the_command_prints(
         monkeypatch.setenv(name, value)
     found = library.check(root=shop)
     assert next(each.text for each in found.problems) == "lint F401: `os` imported but unused"
-    assert found.report.states == {"pending": 2}
+    assert found.report.states == {"checked": 2}
     assert not (shop / ".agentfs").exists()
 
 

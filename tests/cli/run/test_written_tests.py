@@ -78,9 +78,10 @@ def test_the_way_through(active: Remora, sizes: Path) -> None:
     assert done.returncode == 0, out + err
     assert tree(sizes) == before
     shown = user("show", "last", cwd=sizes).out
-    assert "added tests for 2 functions" in shown, shown
+    assert "adds tests for 2 functions" in shown, shown
     assert re.search(
-        r"(?m)^2 of 2 missing tests added \(detect \d+ of \d+ planted faults, cover", shown
+        r"(?m)^proposed: 2 of 2 missing tests added \(detect \d+ of \d+ planted faults, cover",
+        shown,
     )
     assert "def test_plural" in user("diff", "last", "plural", cwd=sizes).out
     accepted = user("accept", "last", "--all", cwd=sizes)
