@@ -54,7 +54,7 @@ COMMANDS = [
     (*ANALYZE, "--json-lines"),
     (*ANALYZE, "--model", "odd"),
     ("model", "status"),
-    ("eval", "-o", "docstring", "--arm", "rules", "--arm", "configured"),
+    ("eval", "-o", "lint", "--arm", "rules", "--arm", "configured"),
 ]
 
 

@@ -93,7 +93,9 @@ class TestRecord:
         assert {"worth", "worth_text"} <= document["jobs"][0].keys()
         assert document["sums"] == [each.document() for each in report.sums]
         document["sums"] = msgspec.to_builtins(report.sums)
-        assert msgspec.convert(document, Report) == report
+        again = msgspec.convert(document, Report)
+        texts = [msgspec.json.encode(each, order="sorted") for each in (again, report)]
+        assert texts[0] == texts[1]
 
     @pytest.mark.slow
     def test_verdicts_change_it(self, shop: Desk) -> None:
